@@ -1,0 +1,1 @@
+//! PVE's vocabulary as types: no I/O, no clock, no environment.

@@ -1,0 +1,1 @@
+//! Runs a built module the way Ansible does.

@@ -1,0 +1,1 @@
+//! A PVE API whose guests are real Debian systems, or state only.

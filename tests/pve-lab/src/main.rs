@@ -1,0 +1,2 @@
+//! The lab as a command.
+fn main() {}
