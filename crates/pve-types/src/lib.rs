@@ -1,1 +1,29 @@
 //! PVE's vocabulary as types: no I/O, no clock, no environment.
+//!
+//! A type for each of PVE's words, whose parse and print are inverses, and a codec for each
+//! property string that keeps the sub-options it does not know. What a user writes is read
+//! strictly, what a server answers leniently ([`lenient`]).
+
+mod digest;
+mod error;
+pub mod lenient;
+mod mac;
+mod names;
+mod size;
+mod tags;
+mod text;
+mod token;
+mod upid;
+mod vmid;
+mod volid;
+
+pub use digest::ConfigDigest;
+pub use error::ParseError;
+pub use mac::MacAddress;
+pub use names::{GuestKind, NodeName, StorageId};
+pub use size::Size;
+pub use tags::Tags;
+pub use token::TokenId;
+pub use upid::Upid;
+pub use vmid::Vmid;
+pub use volid::VolId;
