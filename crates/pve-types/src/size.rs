@@ -74,7 +74,7 @@ impl FromStr for Size {
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match UNITS.iter().find(|(_, unit)| self.0 > 0 && self.0 % unit == 0) {
+        match UNITS.iter().find(|(_, unit)| self.0 > 0 && self.0.is_multiple_of(*unit)) {
             Some((letter, unit)) => write!(f, "{}{letter}", self.0 / unit),
             None => self.0.fmt(f),
         }
