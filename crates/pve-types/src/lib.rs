@@ -4,12 +4,15 @@
 //! property string that keeps the sub-options it does not know. What a user writes is read
 //! strictly, what a server answers leniently ([`lenient`]).
 
+mod description;
 mod digest;
 mod error;
 pub mod lenient;
 mod mac;
 mod names;
+pub mod property;
 mod size;
+mod sshkeys;
 mod tags;
 mod text;
 mod token;
@@ -17,11 +20,13 @@ mod upid;
 mod vmid;
 mod volid;
 
+pub use description::Description;
 pub use digest::ConfigDigest;
 pub use error::ParseError;
 pub use mac::MacAddress;
 pub use names::{GuestKind, NodeName, StorageId};
 pub use size::Size;
+pub use sshkeys::SshKeys;
 pub use tags::Tags;
 pub use token::TokenId;
 pub use upid::Upid;

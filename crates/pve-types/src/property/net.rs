@@ -1,0 +1,49 @@
+//! `netN` of a VM.
+
+use super::grammar::{Grammar, Kind};
+use crate::MacAddress;
+
+super::codec! {
+    /// A VM's network device: `virtio=BC:24:11:00:00:01,bridge=vmbr0,tag=20`.
+    NetDevice
+}
+
+impl NetDevice {
+    /// The names and the comparison of its sub-options.
+    pub const GRAMMAR: &'static Grammar = &Grammar {
+        what: "a network device",
+        default_key: Some("model"),
+        kinds: &[
+            ("macaddr", Kind::Mac),
+            ("firewall", Kind::Flag),
+            ("link_down", Kind::Flag),
+            ("host-tunnel", Kind::Flag),
+            ("mtu", Kind::Number),
+            ("queues", Kind::Number),
+            ("rate", Kind::Number),
+            ("tag", Kind::Number),
+            ("trunks", Kind::Set),
+        ],
+        defaults: &[("firewall", "0"), ("link_down", "0")],
+        models: true,
+        ..Grammar::PLAIN
+    };
+
+    /// The model, `virtio`.
+    #[must_use]
+    pub fn model(&self) -> Option<&str> {
+        self.get("model")
+    }
+
+    /// The MAC address.
+    #[must_use]
+    pub fn mac(&self) -> Option<MacAddress> {
+        self.get("macaddr")?.parse().ok()
+    }
+
+    /// The bridge it is plugged into.
+    #[must_use]
+    pub fn bridge(&self) -> Option<&str> {
+        self.get("bridge")
+    }
+}

@@ -1,0 +1,24 @@
+//! `smbios1`: what the firmware says about the machine.
+
+use super::grammar::{Grammar, Kind};
+
+super::codec! {
+    /// The firmware's table: `uuid=...,serial=QUJDPT0=,base64=1`.
+    Smbios
+}
+
+impl Smbios {
+    /// The names and the comparison of its sub-options.
+    pub const GRAMMAR: &'static Grammar = &Grammar {
+        what: "a firmware table",
+        kinds: &[("uuid", Kind::Word), ("base64", Kind::Flag)],
+        defaults: &[("base64", "0")],
+        ..Grammar::PLAIN
+    };
+
+    /// The machine's UUID, which a guest keeps for its life and no other guest has.
+    #[must_use]
+    pub fn uuid(&self) -> Option<String> {
+        self.get("uuid").map(str::to_ascii_lowercase)
+    }
+}
