@@ -4,6 +4,7 @@
 //! property string that keeps the sub-options it does not know. What a user writes is read
 //! strictly, what a server answers leniently ([`lenient`]).
 
+pub mod address;
 mod description;
 mod digest;
 mod error;

@@ -26,6 +26,7 @@ pub use cpu::CpuModel;
 pub use disk::{Disk, DiskSource};
 pub use grammar::{Grammar, Kind, Options};
 pub use ipconfig::IpConfig;
+pub(crate) use ipconfig::static_addresses;
 pub use lxc_net::LxcNet;
 pub use machine::Machine;
 pub use memory::MemoryString;
