@@ -1,0 +1,359 @@
+//! What the files of sources have to become. Pure: what was read comes in, texts go out.
+
+use std::collections::BTreeMap;
+
+use crate::archive::{self, Release};
+use crate::error::Error;
+use crate::params::{Method, Params, SourceReport};
+use crate::snapshot_id::SnapshotId;
+use crate::sources::{Edit, Entry, Form};
+
+/// A file of sources as it was before the pin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SourceFile {
+    pub(crate) path: String,
+    pub(crate) form: Form,
+    pub(crate) text: String,
+}
+
+/// What is known about URIs beside their text.
+#[derive(Debug, Default)]
+pub(crate) struct Facts {
+    /// Release files by URI.
+    pub(crate) releases: BTreeMap<String, Release>,
+    /// The first mirror in the file that a `mirror+file` URI names.
+    pub(crate) mirrors: BTreeMap<String, String>,
+}
+
+/// A source as it has to be found in apt's indexes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Expected {
+    /// How it is called in messages.
+    pub(crate) place: String,
+    pub(crate) types: Vec<String>,
+    /// Where its indexes come from.
+    pub(crate) uris: Vec<String>,
+    /// Where apt may look beside that: the live archive, with apt's own method.
+    pub(crate) live: Vec<String>,
+    pub(crate) suites: Vec<String>,
+    pub(crate) components: Vec<String>,
+    /// Whether it is pinned; others are only allowed to be there.
+    pub(crate) pinned: bool,
+}
+
+/// The outcome.
+#[derive(Debug, Default)]
+pub(crate) struct Pinning {
+    pub(crate) reports: Vec<SourceReport>,
+    pub(crate) expected: Vec<Expected>,
+    /// Every file's text, changed or not.
+    pub(crate) texts: BTreeMap<String, String>,
+    /// Sources that stay unpinned and may not: place and reason.
+    pub(crate) refused: Vec<String>,
+    /// `Acquire::Snapshots::URI::Host` entries that apt's own method needs.
+    pub(crate) hosts: BTreeMap<String, String>,
+}
+
+/// The enabled sources of all files, with the file they are in.
+pub(crate) fn entries(files: &[SourceFile]) -> Vec<(&SourceFile, Entry)> {
+    files
+        .iter()
+        .flat_map(|file| {
+            let units = file.form.units(&file.text);
+            file.form.entries(&units).into_iter().flatten().map(move |entry| (file, entry))
+        })
+        .collect()
+}
+
+pub(crate) fn pin(
+    params: &Params,
+    id: &SnapshotId,
+    method: Method,
+    files: &[SourceFile],
+    facts: &Facts,
+) -> Result<Pinning, Error> {
+    let mut pinning = Pinning::default();
+    let mut used = vec![false; params.sources.as_ref().map_or(0, Vec::len)];
+    for file in files {
+        let units = file.form.units(&file.text);
+        let mut text = String::with_capacity(file.text.len() + 64);
+        for (unit, entry) in units.iter().zip(file.form.entries(&units)) {
+            let edited = entry.and_then(|entry| {
+                pinning.source(params, id, method, file, &entry, facts, &mut used)
+            });
+            match edited {
+                Some(edit) => text.push_str(&file.form.edit(unit, &edit)),
+                None => text.push_str(unit),
+            }
+        }
+        pinning.texts.insert(file.path.clone(), text);
+    }
+    let selectors = params.sources.iter().flatten();
+    if let Some((selector, _)) = selectors.zip(&used).find(|(_, used)| !**used) {
+        let known: Vec<_> = pinning.reports.iter().map(|report| report.uri.as_str()).collect();
+        return Err(Error::NoSuchSource { selector: selector.clone(), known: known.join(", ") });
+    }
+    Ok(pinning)
+}
+
+impl Pinning {
+    #[expect(clippy::too_many_arguments, reason = "all of them are what one source depends on")]
+    fn source(
+        &mut self,
+        params: &Params,
+        id: &SnapshotId,
+        method: Method,
+        file: &SourceFile,
+        entry: &Entry,
+        facts: &Facts,
+        used: &mut [bool],
+    ) -> Option<Edit> {
+        let mut pinned = Vec::new();
+        let mut reasons = Vec::new();
+        for uri in &entry.uris {
+            let real = facts.mirrors.get(uri).unwrap_or(uri);
+            let found = archive::pin(real, facts.releases.get(uri), &params.servers, id);
+            let name = found.as_ref().ok().map(|pin| pin.archive.clone());
+            let named = |selector: &String| names(selector, &file.path, uri, name.as_deref());
+            let mut chosen = params.sources.is_none();
+            for (selector, used) in params.sources.iter().flatten().zip(used.iter_mut()) {
+                if named(selector) {
+                    (chosen, *used) = (true, true);
+                }
+            }
+            let allowed = params.allow_unpinned.iter().any(named);
+            let (reason, pin, refused) = match found {
+                // an exception is one even where the source could be pinned
+                _ if allowed => ("allowed to stay unpinned".to_owned(), None, false),
+                _ if !chosen => ("not among the sources to pin".to_owned(), None, true),
+                Ok(pin) => ("pinned".to_owned(), Some(pin), false),
+                Err(reason) => (reason, None, true),
+            };
+            let place = place(file, entry, uri);
+            if refused {
+                self.refused.push(format!("{place}: {reason}"));
+            }
+            reasons.push(reason.clone());
+            self.reports.push(SourceReport {
+                file: file.path.clone(),
+                number: entry.number,
+                uri: archive::mask(uri),
+                suites: entry.suites.clone(),
+                archive: name,
+                pinned_uri: pin.as_ref().map(|pin| archive::mask(&pin.uri)),
+                reason,
+            });
+            pinned.extend(pin.map(|pin| (uri.clone(), pin.uri)));
+        }
+        self.conclude(id, method, file, entry, pinned)
+    }
+
+    fn conclude(
+        &mut self,
+        id: &SnapshotId,
+        method: Method,
+        file: &SourceFile,
+        entry: &Entry,
+        pinned: Vec<(String, String)>,
+    ) -> Option<Edit> {
+        let mut expected = Expected {
+            place: place(file, entry, &entry.uris.join(" ")),
+            types: entry.types.clone(),
+            uris: entry.uris.clone(),
+            live: Vec::new(),
+            suites: entry.suites.clone(),
+            components: entry.components.clone(),
+            pinned: !pinned.is_empty(),
+        };
+        if pinned.is_empty() {
+            self.expected.push(expected);
+            return None;
+        }
+        if pinned.len() < entry.uris.len() {
+            self.refused.push(format!(
+                "{}: one of its URIs is pinned and another is not; give each a stanza of its own",
+                expected.place
+            ));
+            return None;
+        }
+        expected.uris = pinned.iter().map(|(_, to)| to.clone()).collect();
+        let edit = if method == Method::Native {
+            expected.live.clone_from(&entry.uris);
+            for (from, to) in &pinned {
+                if let Some(host) = archive::host(from) {
+                    self.hosts.insert(host.to_owned(), template(from, to, id));
+                }
+            }
+            Edit::Native(id.to_string())
+        } else {
+            Edit::Rewrite(expected.uris.clone())
+        };
+        self.expected.push(expected);
+        Some(edit)
+    }
+}
+
+/// apt's template for a host: the path is what may differ between its archives.
+fn template(from: &str, to: &str, id: &SnapshotId) -> String {
+    let path = archive::path(from).unwrap_or_default();
+    let to = to.replace(id.as_str(), "@SNAPSHOTID@");
+    let to = if path.is_empty() { to } else { to.replacen(path, "@PATH@", 1) };
+    format!("{}/", to.trim_end_matches('/'))
+}
+
+/// Whether a source is meant by a word of the task.
+fn names(selector: &str, path: &str, uri: &str, archive: Option<&str>) -> bool {
+    selector == path
+        || path.rsplit('/').next() == Some(selector)
+        || archive::same(selector, uri)
+        || archive::host(uri) == Some(selector)
+        || archive == Some(selector)
+}
+
+fn place(file: &SourceFile, entry: &Entry, uri: &str) -> String {
+    let name = match file.form {
+        Form::OneLine => "line",
+        Form::Deb822 => "stanza",
+    };
+    let suites = entry.suites.join(" ");
+    let uris: Vec<String> = uri.split(' ').map(archive::mask).collect();
+    format!("{} {suites} ({} {name} {})", uris.join(" "), file.path, entry.number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEBIAN: &str = "Types: deb\nURIs: http://deb.debian.org/debian\nSuites: trixie\n\
+        Components: main\n\nTypes: deb\nURIs: http://deb.debian.org/debian-security\n\
+        Suites: trixie-security\nComponents: main\n";
+    const ID: &str = "20250601T000000Z";
+
+    fn params(more: serde_json::Value) -> Params {
+        let mut all = serde_json::json!({"snapshot_id": ID});
+        all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        serde_json::from_value(all).unwrap()
+    }
+
+    fn file(name: &str, text: &str) -> SourceFile {
+        let path = format!("/etc/apt/sources.list.d/{name}");
+        SourceFile { path, form: Form::of(name).unwrap(), text: text.into() }
+    }
+
+    fn run(more: serde_json::Value, method: Method, files: &[SourceFile]) -> Pinning {
+        pin(&params(more), &ID.parse().unwrap(), method, files, &Facts::default()).unwrap()
+    }
+
+    #[test]
+    fn g59_every_pocket_is_pinned_wherever_it_comes_from() {
+        let text = "deb http://archive.ubuntu.com/ubuntu noble main\n\
+                    deb http://archive.ubuntu.com/ubuntu noble-updates main\n\
+                    deb http://security.ubuntu.com/ubuntu noble-security main\n";
+        let pinning = run(serde_json::json!({}), Method::Rewrite, &[file("u.list", text)]);
+        assert!(pinning.refused.is_empty());
+        let placed = &pinning.texts["/etc/apt/sources.list.d/u.list"];
+        assert_eq!(
+            placed.matches("http://snapshot.ubuntu.com/ubuntu/20250601T000000Z ").count(),
+            3
+        );
+    }
+
+    #[test]
+    fn g51_a_source_without_snapshots_is_refused_unless_it_is_named() {
+        let files = [
+            file("debian.sources", DEBIAN),
+            file("docker.list", "deb https://download.docker.com/linux/debian trixie stable\n"),
+        ];
+        let pinning = run(serde_json::json!({}), Method::Rewrite, &files);
+        assert_eq!(
+            pinning.refused,
+            [
+                "https://download.docker.com/linux/debian trixie (/etc/apt/sources.list.d/docker.list \
+              line 1): download.docker.com is not known, and there is no Release file of it that \
+              could tell what it mirrors"
+            ]
+        );
+        for name in
+            ["docker.list", "download.docker.com", "https://download.docker.com/linux/debian/"]
+        {
+            let allowed =
+                run(serde_json::json!({"allow_unpinned": [name]}), Method::Rewrite, &files);
+            assert!(allowed.refused.is_empty(), "{name}");
+            assert_eq!(allowed.reports[2].reason, "allowed to stay unpinned");
+        }
+    }
+
+    #[test]
+    fn only_the_sources_named_are_pinned_and_the_others_must_be_allowed() {
+        let files = [file("debian.sources", DEBIAN)];
+        let some = serde_json::json!({"sources": ["debian"]});
+        assert_eq!(run(some, Method::Rewrite, &files).refused.len(), 1);
+        let both = serde_json::json!({
+            "sources": ["debian"], "allow_unpinned": ["debian-security"]
+        });
+        let pinning = run(both, Method::Rewrite, &files);
+        assert!(pinning.refused.is_empty());
+        let text = &pinning.texts["/etc/apt/sources.list.d/debian.sources"];
+        assert_eq!(text.matches("snapshot.debian.org").count(), 1);
+        assert_eq!(text.matches("Check-Valid-Until: no").count(), 1);
+        let params = params(serde_json::json!({"sources": ["nowhere"]}));
+        let id = ID.parse().unwrap();
+        let error = pin(&params, &id, Method::Rewrite, &files, &Facts::default()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "sources: 'nowhere' names no enabled source; there are http://deb.debian.org/debian, \
+             http://deb.debian.org/debian-security"
+        );
+    }
+
+    #[test]
+    fn a_stanza_of_pinned_and_unpinned_uris_is_refused() {
+        let text = "Types: deb\nURIs: http://deb.debian.org/debian http://own/\nSuites: x\n";
+        let pinning = run(
+            serde_json::json!({"allow_unpinned": ["own"]}),
+            Method::Rewrite,
+            &[file("a.sources", text)],
+        );
+        assert_eq!(pinning.refused.len(), 1);
+        assert!(pinning.refused[0].ends_with("give each a stanza of its own"));
+    }
+
+    #[test]
+    fn a_file_of_mirrors_is_looked_into() {
+        let text = "Types: deb\nURIs: mirror+file:///etc/apt/mirrors/debian.list\nSuites: trixie\n";
+        let facts = Facts {
+            mirrors: BTreeMap::from([(
+                "mirror+file:///etc/apt/mirrors/debian.list".to_owned(),
+                "https://deb.debian.org/debian".to_owned(),
+            )]),
+            ..Facts::default()
+        };
+        let id = ID.parse().unwrap();
+        let files = [file("debian.sources", text)];
+        let params = params(serde_json::json!({}));
+        let pinning = pin(&params, &id, Method::Rewrite, &files, &facts).unwrap();
+        assert!(
+            pinning.texts[&files[0].path]
+                .contains("URIs: https://snapshot.debian.org/archive/debian/20250601T000000Z\n")
+        );
+    }
+
+    #[test]
+    fn native_leaves_the_uri_and_tells_apt_where_the_snapshots_are() {
+        let pinning = run(serde_json::json!({}), Method::Native, &[file("debian.sources", DEBIAN)]);
+        let text = &pinning.texts["/etc/apt/sources.list.d/debian.sources"];
+        assert_eq!(text.matches("Snapshot: 20250601T000000Z").count(), 2);
+        assert_eq!(text.matches("http://deb.debian.org/debian").count(), 2);
+        assert_eq!(
+            pinning.hosts["deb.debian.org"],
+            "http://snapshot.debian.org/archive/@PATH@/@SNAPSHOTID@/"
+        );
+    }
+
+    #[test]
+    fn passwords_are_not_in_reports_nor_messages() {
+        let files = [file("own.list", "deb https://me:geheim@own.example/debian x main\n")];
+        let pinning = run(serde_json::json!({}), Method::Rewrite, &files);
+        assert!(!format!("{:?} {:?}", pinning.reports, pinning.refused).contains("geheim"));
+    }
+}
