@@ -36,7 +36,7 @@ pub use nodes::qemu::Qemu;
 pub use nodes::qemu::agent::Agent;
 pub use nodes::storage::{Content, NodeStorage, StorageStatus};
 pub use nodes::tasks::{TaskOutcome, TaskStatus};
-pub use nodes::{Node, NodeRow};
+pub use nodes::{NetworkRow, Node, NodeRow};
 pub use options::{ConnectOptions, DEFAULT_TIMEOUT, OptionsError};
 pub use storage::StorageRow;
 pub use tls::TrustError;

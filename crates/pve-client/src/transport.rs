@@ -12,10 +12,8 @@ pub(crate) fn sort(error: reqwest::Error, call: String, endpoint: &str, timeout:
     let mut texts: Vec<String> = Vec::new();
     let mut next: Option<&(dyn StdError + 'static)> = Some(&error);
     while let Some(current) = next {
-        if let Some(inner) = within(current).and_then(|inner| inner.downcast_ref::<rustls::Error>())
-        {
-            refused_certificate = refused_certificate.or_else(|| tls::explain(inner));
-        }
+        refused_certificate =
+            refused_certificate.or_else(|| tls_error(current).and_then(tls::explain));
         texts.push(current.to_string());
         next = current.source();
     }
@@ -37,11 +35,11 @@ pub(crate) fn sort(error: reqwest::Error, call: String, endpoint: &str, timeout:
     Error::MaybeSent { call, reason, status: None }
 }
 
-/// The error inside an I/O error, which its `source` skips.
-fn within<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a (dyn StdError + 'static)> {
+/// The TLS error inside I/O errors, whose `source` skips what they wrap.
+fn tls_error<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a rustls::Error> {
     match error.downcast_ref::<std::io::Error>() {
-        Some(io) => io.get_ref().map(|inner| inner as &(dyn StdError + 'static)),
-        None => Some(error),
+        Some(io) => tls_error(io.get_ref()?),
+        None => error.downcast_ref(),
     }
 }
 

@@ -24,6 +24,16 @@ pub struct NodeRow {
     pub status: String,
 }
 
+/// A network of a node.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct NetworkRow {
+    /// Its name, for example `vmbr0`.
+    pub iface: String,
+    /// `bridge`, `bond`, `eth`, ...
+    #[serde(rename = "type", default)]
+    pub kind: String,
+}
+
 /// One node.
 #[derive(Debug, Clone, Copy)]
 pub struct Node<'a> {
@@ -65,6 +75,14 @@ impl<'a> Node<'a> {
     #[must_use]
     pub fn lxc(self, vmid: Vmid) -> Lxc<'a> {
         Lxc { node: self, vmid }
+    }
+
+    /// The networks of this node, bridges among them.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn networks(self) -> Result<Vec<NetworkRow>, Error> {
+        self.client.get(&self.path(&["network"]), &Form::new()).await
     }
 
     /// Creates a VM; the task is to be waited for.
