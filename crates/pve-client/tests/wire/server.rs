@@ -14,23 +14,23 @@ use tokio_rustls::rustls::{ServerConfig, crypto};
 
 /// What the server saw.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub(crate) struct Seen {
     /// Which connection, counted from 0.
-    pub connection: usize,
+    pub(crate) connection: usize,
     /// Request line and headers.
-    pub head: String,
+    pub(crate) head: String,
     /// The body.
-    pub body: String,
+    pub(crate) body: String,
 }
 
 impl Seen {
     /// The request line without the version.
-    pub fn call(&self) -> &str {
+    pub(crate) fn call(&self) -> &str {
         self.head.lines().next().unwrap().trim_end_matches(" HTTP/1.1")
     }
 
     /// A header's value.
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().skip(1).find_map(|line| {
             let (key, value) = line.split_once(':')?;
             key.eq_ignore_ascii_case(name).then(|| value.trim())
@@ -39,7 +39,7 @@ impl Seen {
 }
 
 /// What it does about a request.
-pub enum Reply {
+pub(crate) enum Reply {
     /// Answers with these bytes.
     Bytes(Vec<u8>),
     /// Closes the connection without a word.
@@ -49,7 +49,7 @@ pub enum Reply {
 }
 
 /// An answer with a reason phrase and a body.
-pub fn answer(status: u16, reason: &str, body: &str) -> Reply {
+pub(crate) fn answer(status: u16, reason: &str, body: &str) -> Reply {
     Reply::Bytes(
         format!("HTTP/1.1 {status} {reason}\r\nContent-Length: {}\r\n\r\n{body}", body.len())
             .into(),
@@ -57,29 +57,29 @@ pub fn answer(status: u16, reason: &str, body: &str) -> Reply {
 }
 
 /// A good answer with this data.
-pub fn data(json: &str) -> Reply {
+pub(crate) fn data(json: &str) -> Reply {
     answer(200, "OK", &format!("{{\"data\":{json}}}"))
 }
 
 /// A refusal as PVE words it.
-pub fn refusal(status: u16, message: &str) -> Reply {
+pub(crate) fn refusal(status: u16, message: &str) -> Reply {
     answer(status, message, &format!("{{\"data\":null,\"message\":\"{message}\\n\"}}"))
 }
 
 type Script = Box<dyn FnMut(usize, &Seen) -> Reply + Send>;
 
 /// The server; it lives as long as the test's runtime.
-pub struct Server {
-    pub port: u16,
-    pub fingerprint: Fingerprint,
-    pub ca_pem: String,
+pub(crate) struct Server {
+    pub(crate) port: u16,
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) ca_pem: String,
     seen: Arc<Mutex<Vec<Seen>>>,
 }
 
 impl Server {
     /// Starts one whose certificate is for these names. The script gets each request with its
     /// number, counted from 0.
-    pub async fn start(
+    pub(crate) async fn start(
         names: &[&str],
         script: impl FnMut(usize, &Seen) -> Reply + Send + 'static,
     ) -> Self {
@@ -112,7 +112,7 @@ impl Server {
     }
 
     /// Options that trust it, with a token.
-    pub fn options(&self) -> ConnectOptions {
+    pub(crate) fn options(&self) -> ConnectOptions {
         ConnectOptions {
             api_host: format!("127.0.0.1:{}", self.port),
             api_token_id: Some("ansible@pve!ci".to_owned()),
@@ -123,7 +123,7 @@ impl Server {
     }
 
     /// Options that trust it, with a password.
-    pub fn password_options(&self) -> ConnectOptions {
+    pub(crate) fn password_options(&self) -> ConnectOptions {
         ConnectOptions {
             api_user: Some("ansible@pve".to_owned()),
             api_password: Some(Secret::new(SECRET)),
@@ -134,18 +134,18 @@ impl Server {
     }
 
     /// All requests so far.
-    pub fn seen(&self) -> Vec<Seen> {
+    pub(crate) fn seen(&self) -> Vec<Seen> {
         self.seen.lock().unwrap().clone()
     }
 
     /// Their request lines.
-    pub fn calls(&self) -> Vec<String> {
+    pub(crate) fn calls(&self) -> Vec<String> {
         self.seen().iter().map(|seen| seen.call().to_owned()).collect()
     }
 }
 
 /// What no output may show.
-pub const SECRET: &str = "11111111-aaaa-bbbb-cccc-hush-hush";
+pub(crate) const SECRET: &str = "11111111-aaaa-bbbb-cccc-hush-hush";
 
 async fn accept(
     listener: TcpListener,
