@@ -13,6 +13,7 @@ mod node;
 mod path;
 mod private;
 mod replace;
+mod tree;
 mod users;
 
 pub use command::{Command, CommandError, Output, Rooted, Runner, SystemRunner};
