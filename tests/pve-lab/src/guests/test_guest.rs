@@ -1,0 +1,445 @@
+//! A guest for tests of modules: no PVE, just a Debian to run things in.
+//!
+//! All guests of a process share a network that exists as long as one of them does. What a process
+//! that was killed left behind is removed by the next one that makes guests.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use super::cgroup::{self, Cgroup};
+use super::launch::{Card, Machine};
+use super::machines::{Home, Machines};
+use super::{host, requirements};
+use crate::image::{Image, Suite, cache};
+use crate::network::{self, Network, Pool};
+use crate::repository;
+
+/// Networks of tests are called this and the process's number.
+const PREFIX: &str = "ft";
+
+/// How long a guest may take until it is up.
+const BOOT_LIMIT: Duration = Duration::from_secs(60);
+
+static SHARED: Mutex<Weak<Shared>> = Mutex::new(Weak::new());
+static MODULES: AtomicU32 = AtomicU32::new(0);
+
+/// What the guests of this process share.
+struct Shared {
+    name: String,
+    machines: Machines,
+    network: Mutex<Network>,
+    gateway: String,
+    bridge: network::Bridge,
+    key: PathBuf,
+    public_key: String,
+    next: AtomicU32,
+    _server: repository::Server,
+}
+
+/// What a command in a guest did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// The exit status; -1 if it was killed.
+    pub status: i32,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+impl Output {
+    /// Whether the exit status is 0.
+    pub fn success(&self) -> bool {
+        self.status == 0
+    }
+}
+
+/// A guest that lives as long as this value.
+pub struct TestGuest {
+    shared: Arc<Shared>,
+    vmid: u32,
+    address: String,
+}
+
+impl TestGuest {
+    /// Boots a guest from the cached image of a release and waits until it is up.
+    ///
+    /// # Panics
+    ///
+    /// Panics with what is missing and what to do about it if this machine cannot run guests: a
+    /// test that needs one must not pass without.
+    pub fn boot(suite: Suite) -> Self {
+        match Self::try_boot(suite) {
+            Ok(guest) => guest,
+            #[expect(clippy::panic, reason = "for tests only, and documented")]
+            Err(e) => panic!("no guest for this test: {e:#}"),
+        }
+    }
+
+    /// Boots a guest, or says why it does not.
+    pub fn try_boot(suite: Suite) -> Result<Self> {
+        let image = Image::cloud(suite).ensure()?;
+        let shared = Shared::get()?;
+        let number = shared.next.fetch_add(1, Ordering::Relaxed);
+        let vmid = 100 + number;
+        let last = u8::try_from(10 + number).context("too many guests in one process")?;
+        let address = shared.bridge.address(last);
+        let disk = shared.machines.home().state.join(format!("{vmid}.raw"));
+        host::finish(
+            host::command("qemu-img").args(["convert", "-O", "raw"]).arg(&image).arg(&disk),
+        )?;
+        let mac = format!("bc:24:11:00:00:{last:02x}");
+        let machine = Machine {
+            vmid,
+            netns: shared.name.clone(),
+            disk: Some(disk),
+            seed: Some(shared.seed(suite, &mac, &address)),
+            cards: vec![Card {
+                slot: 0,
+                mac,
+                bridge: Some(shared.bridge.name.clone()),
+                link_up: true,
+            }],
+            agent: true,
+        };
+        let guest = Self { shared, vmid, address };
+        guest.shared.machines.start(&machine)?;
+        guest.wait_up()?;
+        Ok(guest)
+    }
+
+    /// The guest's address.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// The private key that root and `debian` let in.
+    pub fn key(&self) -> &Path {
+        &self.shared.key
+    }
+
+    /// Runs a shell command as root over ssh, on a connection of its own.
+    ///
+    /// # Panics
+    ///
+    /// Panics if ssh cannot be run.
+    pub fn run(&self, command: &str) -> Output {
+        finish(self.ssh().arg("--").arg(command), None)
+    }
+
+    /// Runs a shell command as root without the guest's network and sshd.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the guest does not run.
+    pub fn console(&self, command: &str) -> Output {
+        let init = self.shared.machines.home().of(self.vmid).init();
+        #[expect(clippy::expect_used, reason = "for tests only, and documented")]
+        let init = init.expect("the guest runs").to_string();
+        finish(
+            host::command("nsenter")
+                .args(["-t", &init, "-m", "-u", "-i", "-n", "-p", "--"])
+                .args(["sh", "-c", command]),
+            None,
+        )
+    }
+
+    /// Copies a file into the guest, with its mode.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the file cannot be read or written.
+    pub fn put(&self, local: impl AsRef<Path>, remote: &str) {
+        use std::os::unix::fs::PermissionsExt;
+        let local = local.as_ref();
+        let content = fs::read(local);
+        let mode = fs::metadata(local).map_or(0o644, |m| m.permissions().mode() & 0o7777);
+        #[expect(clippy::expect_used, reason = "for tests only, and documented")]
+        self.write(remote, &content.expect("the file can be read"), mode);
+    }
+
+    /// Writes a file in the guest.
+    ///
+    /// # Panics
+    ///
+    /// Panics if it cannot be written.
+    pub fn write(&self, remote: &str, content: &[u8], mode: u32) {
+        let quoted = quote(remote);
+        let script = format!("umask 077; cat >{quoted} && chmod {mode:o} {quoted}");
+        let output = finish(self.ssh().arg("--").arg(script), Some(content));
+        assert!(output.success(), "cannot write {remote}: {output:?}");
+    }
+
+    /// Runs a module's binary in the guest as Ansible does and returns its result.
+    ///
+    /// # Panics
+    ///
+    /// Panics if it prints anything but one line of JSON on standard output.
+    pub fn module(&self, binary: impl AsRef<Path>, args: &Value) -> Value {
+        self.module_with(binary, args, &json!({}))
+    }
+
+    /// Runs a module with reserved arguments, `{"_ansible_check_mode": true}`.
+    ///
+    /// # Panics
+    ///
+    /// Panics if it prints anything but one line of JSON on standard output.
+    pub fn module_with(&self, binary: impl AsRef<Path>, args: &Value, reserved: &Value) -> Value {
+        let binary = binary.as_ref();
+        let name = binary.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        let number = MODULES.fetch_add(1, Ordering::Relaxed);
+        let directory = format!("/root/.ansible/tmp/ansible-tmp-{number}");
+        let quoted = quote(&directory);
+        let made = self.run(&format!("umask 077 && mkdir -p {quoted}"));
+        assert!(made.success(), "cannot make {directory}: {made:?}");
+        let mut all = Value::Object(harness::Core::default().reserved(&name));
+        all["_ansible_tmpdir"] = json!(format!("{directory}/"));
+        for source in [args, reserved] {
+            for (key, value) in source.as_object().into_iter().flatten() {
+                all[key] = value.clone();
+            }
+        }
+        let program = format!("{directory}/AnsiballZ_{name}");
+        self.put(binary, &program);
+        let text = all.to_string();
+        self.write(&format!("{directory}/args"), text.as_bytes(), 0o600);
+        let output = self.run(&format!(
+            "chmod u+x {0} && {0} {1}; rc=$?; rm -rf {quoted}; exit $rc",
+            quote(&program),
+            quote(&format!("{directory}/args"))
+        ));
+        let result = serde_json::from_str(output.stdout.trim_end_matches('\n'));
+        match result {
+            Ok(value) if output.stdout.lines().count() == 1 => value,
+            #[expect(clippy::panic, reason = "for tests only, and documented")]
+            _ => panic!("{name} printed something else than one line of JSON: {output:?}"),
+        }
+    }
+
+    /// Reboots the guest and waits until it is up again.
+    ///
+    /// # Panics
+    ///
+    /// Panics if it does not come back.
+    pub fn reboot(&self) {
+        let before = self.shared.machines.get(self.vmid).map(|r| r.pid);
+        // The connection breaks before the command's status arrives.
+        let _ = self.run("systemctl reboot");
+        let deadline = Instant::now() + BOOT_LIMIT;
+        while self.shared.machines.get(self.vmid).map(|r| r.pid) == before {
+            assert!(Instant::now() < deadline, "the guest does not reboot");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let up = self.wait_up();
+        assert!(up.is_ok(), "the guest does not come back: {up:?}");
+    }
+
+    fn ssh(&self) -> Command {
+        self.shared.ssh(&self.address)
+    }
+
+    fn wait_up(&self) -> Result<()> {
+        let deadline = Instant::now() + BOOT_LIMIT;
+        loop {
+            let output = self.run("systemctl is-system-running --wait");
+            match output.stdout.trim() {
+                "running" => return Ok(()),
+                state @ ("degraded" | "maintenance") => {
+                    let failed = self.run("systemctl --failed --no-legend --plain").stdout;
+                    bail!("the guest is {state}: {failed}");
+                }
+                _ => {}
+            }
+            let console = self.shared.machines.home().of(self.vmid).state;
+            if self.shared.machines.get(self.vmid).is_none() {
+                let log = fs::read_to_string(console.join("console.log")).unwrap_or_default();
+                bail!("the guest ended while it booted; its console: {log}");
+            }
+            if Instant::now() > deadline {
+                let log = fs::read_to_string(console.join("console.log")).unwrap_or_default();
+                bail!("no ssh to the guest: {}; its console: {log}", output.stderr.trim());
+            }
+            std::thread::sleep(Duration::from_millis(30));
+        }
+    }
+}
+
+impl Drop for TestGuest {
+    fn drop(&mut self) {
+        if let Err(e) = self.shared.machines.kill(self.vmid) {
+            eprintln!("cannot end a guest: {e:#}");
+        }
+        let state = &self.shared.machines.home().state;
+        let _ = fs::remove_file(state.join(format!("{}.raw", self.vmid)));
+    }
+}
+
+impl Shared {
+    fn get() -> Result<Arc<Self>> {
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(standing) = shared.upgrade() {
+            return Ok(standing);
+        }
+        let made = Arc::new(Self::make()?);
+        *shared = Arc::downgrade(&made);
+        Ok(made)
+    }
+
+    fn make() -> Result<Self> {
+        if let Err(missing) = requirements() {
+            let texts: Vec<String> = missing.iter().map(ToString::to_string).collect();
+            bail!("this machine lacks {}", texts.join("; "));
+        }
+        remove_stale()?;
+        let process = std::process::id();
+        let name = format!("{PREFIX}{process}");
+        remove(&name)?;
+        let home = home(&name)?;
+        fs::create_dir_all(&home.state)?;
+        let first = process.to_le_bytes()[0];
+        let mut network = Network::up(
+            &name,
+            &["vmbr0".to_owned()],
+            Pool::Tests(first),
+            &home.group,
+            &home.state,
+        )?;
+        let started = repository::Server::start(&name);
+        let server = match started {
+            Ok(server) => server,
+            Err(e) => {
+                let _ = network.down();
+                return Err(e);
+            }
+        };
+        let key = home.state.join("id_ed25519");
+        host::finish(
+            host::command("ssh-keygen")
+                .args(["-q", "-t", "ed25519", "-N", "", "-C", "test", "-f"])
+                .arg(&key),
+        )?;
+        let public_key = fs::read_to_string(key.with_extension("pub"))?;
+        let bridge = network.plan().bridges[0].clone();
+        Ok(Self {
+            name,
+            gateway: bridge.gateway(),
+            bridge,
+            machines: Machines::new(home),
+            network: Mutex::new(network),
+            key,
+            public_key: public_key.trim().to_owned(),
+            next: AtomicU32::new(0),
+            _server: server,
+        })
+    }
+
+    fn ssh(&self, address: &str) -> Command {
+        let mut command = host::command("ssh");
+        command
+            .args(["-F", "none", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5"])
+            .args(["-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null"])
+            .args(["-o", "LogLevel=ERROR", "-o", "IdentitiesOnly=yes", "-i"])
+            .arg(&self.key)
+            .arg(format!("root@{address}"));
+        command
+    }
+
+    fn seed(&self, suite: Suite, mac: &str, address: &str) -> Vec<(String, String)> {
+        let user_data = format!(
+            "#cloud-config\nhostname: test-{suite}\nmanage_etc_hosts: true\n\
+             disable_root: false\nssh_authorized_keys:\n  - {key}\n\
+             users:\n  - default\n  - name: root\n    ssh_authorized_keys:\n      - {key}\n",
+            suite = suite.as_str(),
+            key = self.public_key,
+        );
+        let gateway = &self.gateway;
+        let network_config = format!(
+            "version: 1\nconfig:\n    - type: physical\n      name: eth0\n      \
+             mac_address: '{mac}'\n      subnets:\n      - type: static\n        \
+             address: '{address}'\n        netmask: '255.255.255.0'\n        \
+             gateway: '{gateway}'\n    - type: nameserver\n      address:\n      \
+             - '{gateway}'\n      search:\n      - 'lab.test'\n"
+        );
+        let meta_data = format!("instance-id: {}-{address}\n", self.name);
+        [("user-data", user_data), ("network-config", network_config), ("meta-data", meta_data)]
+            .map(|(name, text)| (name.to_owned(), text))
+            .to_vec()
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let network = self.network.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Err(e) = network.down().and_then(|()| remove(&self.name)) {
+            eprintln!("cannot remove the network of tests: {e:#}");
+        }
+    }
+}
+
+fn home(name: &str) -> Result<Home> {
+    Ok(Home {
+        state: cache::directory().join("tests").join(name),
+        run: Path::new("/dev/shm").join(format!("ferrite.{name}")),
+        group: Cgroup::top(&format!("ferrite.{name}"))?,
+    })
+}
+
+/// Removes all of a test network.
+fn remove(name: &str) -> Result<()> {
+    let home = home(name)?;
+    home.group.remove()?;
+    network::remove(name)?;
+    cache::remove(&home.run)?;
+    cache::remove(&home.state)
+}
+
+/// Removes what processes left that are no more.
+fn remove_stale() -> Result<()> {
+    for entry in fs::read_dir(cgroup::root()?)?.flatten() {
+        let file_name = entry.file_name();
+        let Some(name) = file_name.to_str().and_then(|n| n.strip_prefix("ferrite.")) else {
+            continue;
+        };
+        let process = name.strip_prefix(PREFIX).and_then(|p| p.parse::<u32>().ok());
+        if process.is_some_and(|p| !Path::new("/proc").join(p.to_string()).exists()) {
+            remove(name)?;
+        }
+    }
+    Ok(())
+}
+
+fn quote(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+fn finish(command: &mut Command, input: Option<&[u8]>) -> Output {
+    let result = (|| -> Result<Output> {
+        let mut child = command
+            .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        if let (Some(bytes), Some(mut stdin)) = (input, child.stdin.take()) {
+            stdin.write_all(bytes)?;
+        }
+        let output = child.wait_with_output()?;
+        Ok(Output {
+            status: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        })
+    })();
+    match result {
+        Ok(output) => output,
+        #[expect(clippy::panic, reason = "for tests only, and documented by its callers")]
+        Err(e) => panic!("cannot run {:?}: {e}", command.get_program()),
+    }
+}

@@ -1,0 +1,79 @@
+//! Cloud images made from Debian's packages, kept in a cache.
+//!
+//! An image here is what upstream's cloud image is to PVE: a qcow2 that a guest's disk is imported
+//! from. It differs in that it has the guest agent, no kernel and no boot loader, and that it also
+//! trusts the lab's package server.
+
+mod build;
+pub(crate) mod cache;
+mod mirror;
+mod trust;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+pub use cache::directory as cache_directory;
+pub(crate) use trust::GpgHome;
+pub use trust::{SERVER_NAMES, Trust};
+
+/// A Debian release that guests run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Suite {
+    /// Debian 13.
+    Trixie,
+    /// Debian 12.
+    Bookworm,
+}
+
+impl Suite {
+    /// All of them, the newest first.
+    pub const ALL: [Self; 2] = [Self::Trixie, Self::Bookworm];
+
+    /// The release's code name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Trixie => "trixie",
+            Self::Bookworm => "bookworm",
+        }
+    }
+
+    /// The release's number.
+    pub fn version(self) -> &'static str {
+        match self {
+            Self::Trixie => "13",
+            Self::Bookworm => "12",
+        }
+    }
+}
+
+/// An image to build.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Image {
+    /// The Debian release in it.
+    pub suite: Suite,
+    /// Whether it has cloud-init and Python; one without takes systemd's credentials.
+    pub cloud_init: bool,
+}
+
+impl Image {
+    /// A release with cloud-init and Python, as upstream's cloud images have them.
+    pub fn cloud(suite: Suite) -> Self {
+        Self { suite, cloud_init: true }
+    }
+
+    /// The image's name, as upstream names its own.
+    pub fn file_name(self) -> String {
+        let version = self.suite.version();
+        let kind = if self.cloud_init { "genericcloud" } else { "nopython" };
+        format!("debian-{version}-{kind}-amd64-lab.qcow2")
+    }
+
+    /// The image's file in the cache, built now if this week's is not there.
+    pub fn ensure(self) -> Result<PathBuf> {
+        let trust = Trust::ensure()?;
+        let key = cache::key(&[&build::recipe(self), &trust.identity()?]);
+        let name = format!("{key}-{}-{}", cache::week(), self.file_name());
+        cache::entry(&name, |path| build::image(self, &trust, path))
+    }
+}

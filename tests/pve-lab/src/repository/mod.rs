@@ -1,0 +1,8 @@
+//! The package server of the lab: Debian's archive, its security archive and dated snapshots of
+//! both, small and signed with the lab's own key, under the names that Debian uses.
+
+mod archive;
+mod server;
+
+pub use archive::{LIVE_VERSION, SNAPSHOTS};
+pub use server::{Fault, FaultKind, Server};
