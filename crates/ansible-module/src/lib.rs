@@ -3,12 +3,17 @@
 //!
 //! It knows Ansible and nothing about PVE or Debian.
 
+mod arguments;
+mod describe;
+mod entry;
 mod failure;
 mod module;
+mod result;
 mod run;
 mod runner;
+mod spec;
 
+pub use entry::run;
 pub use failure::Failure;
-pub use module::{Diff, Meta, Module, Place, RequiredIf};
+pub use module::{COLLECTION, Diff, Meta, Module, Place, RequiredIf};
 pub use run::Run;
-pub use runner::run;

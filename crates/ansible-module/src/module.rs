@@ -8,6 +8,9 @@ use serde::de::DeserializeOwned;
 
 use crate::{Failure, Run};
 
+/// The collection whose modules these are.
+pub const COLLECTION: &str = "ferrite.pve";
+
 /// What a module's types cannot say about it.
 #[derive(Debug, Clone, Copy)]
 pub struct Meta {
