@@ -25,6 +25,8 @@ pub(crate) struct AptConfig {
     pub(crate) native: bool,
     /// The architectures, native and foreign.
     pub(crate) architectures: Vec<String>,
+    /// The kinds of indexes that are fetched, as `deb::Packages`.
+    pub(crate) targets: Vec<String>,
 }
 
 impl AptConfig {
@@ -61,6 +63,12 @@ impl AptConfig {
                 })
                 .map(|(_, value)| (*value).to_owned())
                 .collect(),
+            targets: values
+                .iter()
+                .filter_map(|(key, _)| key.strip_prefix("Acquire::IndexTargets::"))
+                .filter(|target| target.matches("::").count() == 1)
+                .map(ToOwned::to_owned)
+                .collect(),
         }
     }
 }
@@ -93,12 +101,15 @@ mod tests {
                     APT::Architectures:: \"i386\";\nDir \"/\";\nDir::State \"var/lib/apt\";\n\
                     Dir::State::lists \"lists/\";\nDir::Etc \"etc/apt\";\n\
                     Dir::Etc::sourcelist \"sources.list\";\nDir::Etc::sourceparts \
-                    \"/srv/sources\";\nDir::Etc::parts \"apt.conf.d\";\n";
+                    \"/srv/sources\";\nDir::Etc::parts \"apt.conf.d\";\n\
+                    Acquire::IndexTargets::deb \"\";\nAcquire::IndexTargets::deb::Packages \
+                    \"\";\nAcquire::IndexTargets::deb::Packages::MetaKey \"x\";\n";
         let config = AptConfig::parse(dump);
         assert_eq!(config.source_list, Path::new("/etc/apt/sources.list"));
         assert_eq!(config.source_parts, Path::new("/srv/sources"));
         assert_eq!(config.lists, Path::new("/var/lib/apt/lists/"));
         assert_eq!(config.architectures, ["amd64", "amd64", "i386"]);
+        assert_eq!(config.targets, ["deb::Packages"]);
         assert!(!config.native);
         let newer = format!("{dump}Acquire::Snapshots::URI::Origin::Debian \"https://s\";\n");
         assert!(AptConfig::parse(&newer).native);

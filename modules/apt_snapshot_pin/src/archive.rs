@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::snapshot_id::SnapshotId;
 
 /// The areas of snapshot.debian.org.
@@ -24,7 +26,7 @@ const ID: &str = "@SNAPSHOTID@";
 const PATH: &str = "@PATH@";
 
 /// What a cached Release file says of its archive.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Release {
     pub(crate) origin: String,
     pub(crate) label: String,

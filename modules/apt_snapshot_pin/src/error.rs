@@ -33,8 +33,6 @@ pub(crate) enum Error {
     Space { path: String, need: u64, free: u64 },
     #[error("the memory of the sources before the pin is not readable")]
     Memory { source: serde_json::Error },
-    #[error("failed to work on the package lists in {path}")]
-    Lists { path: String, source: std::io::Error },
     #[error(transparent)]
     Node(#[from] NodeError),
     #[error(transparent)]

@@ -9,13 +9,14 @@ use std::collections::BTreeMap;
 use managed_node::{Attributes, Node};
 use serde::{Deserialize, Serialize};
 
+use crate::archive::Release;
 use crate::error::Error;
 use crate::params::Method;
 use crate::snapshot_id::SnapshotId;
 
 /// Everything the module keeps.
 pub(crate) const FOLDER: &str = "/var/lib/ferrite/apt_snapshot_pin";
-const FILE: &str = "/var/lib/ferrite/apt_snapshot_pin/memory.json";
+pub(crate) const FILE: &str = "/var/lib/ferrite/apt_snapshot_pin/memory.json";
 
 /// The pin that is there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +24,8 @@ pub(crate) struct Memory {
     pub(crate) snapshot_id: SnapshotId,
     pub(crate) method: Method,
     pub(crate) files: BTreeMap<String, Remembered>,
+    /// What Release files of mirrors said; the live ones are not fetched again.
+    pub(crate) releases: BTreeMap<String, Release>,
 }
 
 /// One file. What is absent is null.
@@ -89,6 +92,7 @@ mod tests {
                 "/etc/apt/sources.list".to_owned(),
                 Remembered { original: Some("\u{ff}\n".into()), placed: "x".into() },
             )]),
+            releases: BTreeMap::new(),
         };
         Memory::write(Some(&memory), &node).unwrap();
         assert_eq!(Memory::read(&node).unwrap(), Some(memory));

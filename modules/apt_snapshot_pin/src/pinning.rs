@@ -156,15 +156,7 @@ impl Pinning {
         entry: &Entry,
         pinned: Vec<(String, String)>,
     ) -> Option<Edit> {
-        let mut expected = Expected {
-            place: place(file, entry, &entry.uris.join(" ")),
-            types: entry.types.clone(),
-            uris: entry.uris.clone(),
-            live: Vec::new(),
-            suites: entry.suites.clone(),
-            components: entry.components.clone(),
-            pinned: !pinned.is_empty(),
-        };
+        let mut expected = Expected { pinned: !pinned.is_empty(), ..live(file, entry) };
         if pinned.is_empty() {
             self.expected.push(expected);
             return None;
@@ -193,6 +185,19 @@ impl Pinning {
     }
 }
 
+/// A source that is left as it is.
+pub(crate) fn live(file: &SourceFile, entry: &Entry) -> Expected {
+    Expected {
+        place: place(file, entry, &entry.uris.join(" ")),
+        types: entry.types.clone(),
+        uris: entry.uris.clone(),
+        live: Vec::new(),
+        suites: entry.suites.clone(),
+        components: entry.components.clone(),
+        pinned: false,
+    }
+}
+
 /// apt's template for a host: the path is what may differ between its archives.
 fn template(from: &str, to: &str, id: &SnapshotId) -> String {
     let path = archive::path(from).unwrap_or_default();
@@ -202,7 +207,7 @@ fn template(from: &str, to: &str, id: &SnapshotId) -> String {
 }
 
 /// Whether a source is meant by a word of the task.
-fn names(selector: &str, path: &str, uri: &str, archive: Option<&str>) -> bool {
+pub(crate) fn names(selector: &str, path: &str, uri: &str, archive: Option<&str>) -> bool {
     selector == path
         || path.rsplit('/').next() == Some(selector)
         || archive::same(selector, uri)
