@@ -45,7 +45,7 @@ guest db1 'echo PasswordAuthentication yes >/etc/ssh/sshd_config.d/10-base.conf'
 mended db1 'base : Place the drop-in for key-only ssh'
 
 note "a source that somebody pointed at the live archive"
-guest db1 "sed -i -E 's#(/archive/debian)(-security)?/[0-9]{8}T[0-9]{6}Z/?#/debian\\2#' /etc/apt/sources.list.d/*.sources"
+guest db1 "sed -i -E 's#https?://snapshot.debian.org/archive/debian/[0-9TZ]+/?#http://deb.debian.org/debian#' /etc/apt/sources.list.d/debian.sources"
 mended db1 'base : Pin the package sources to the snapshot'
 
 note "what the system itself says"
