@@ -1,10 +1,195 @@
 //! Real guests, booted from images built from Debian's packages. Needs root.
 
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use pve_lab::driver::{AgentError, GuestDriver, GuestEvent, GuestStatus};
 use pve_lab::guests::{Suite, TestGuest};
+use serde_json::json;
+use support::{Lab, eventually, write_exec};
+
+const MAC: &str = "BC:24:11:AB:CD:01";
 
 #[test]
-fn a_guest_boots_without_failed_units() {
+fn guests_of_both_releases_boot_without_failed_units() {
+    for suite in Suite::ALL {
+        let guest = TestGuest::boot(suite);
+        assert_eq!(guest.run("id -un").stdout, "root\n");
+        assert_eq!(guest.run("systemctl is-system-running").stdout, "running\n");
+        let release = guest.run(". /etc/os-release; echo $VERSION_CODENAME").stdout;
+        assert_eq!(release.trim(), suite.as_str());
+        let status = guest.run("cloud-init status").stdout;
+        assert_eq!(status, "status: done\n");
+    }
+}
+
+#[test]
+fn apt_sees_the_live_archive_and_the_snapshots() {
     let guest = TestGuest::boot(Suite::Trixie);
-    assert_eq!(guest.run("id -un").stdout, "root\n");
-    assert_eq!(guest.run("systemctl is-system-running").stdout, "running\n");
+    let candidate = || {
+        let update = guest.run("apt-get update --error-on=any");
+        assert!(update.success(), "{update:?}");
+        let policy = guest.run("apt-cache policy ferrite-demo ferrite-demo-security").stdout;
+        policy
+            .lines()
+            .filter_map(|l| l.trim().strip_prefix("Candidate: "))
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(candidate(), "3.0 3.0");
+    for (scheme, id, version) in [
+        ("http", "20250101T000000Z", "1.0"),
+        ("https", "20250601T000000Z", "2.0"),
+        ("https", "20250315T000000Z", "1.0"),
+    ] {
+        let sources: String = [("debian", ""), ("debian-security", "-security")]
+            .iter()
+            .map(|(archive, end)| {
+                format!(
+                    "Types: deb\nURIs: {scheme}://snapshot.debian.org/archive/{archive}/{id}/\n\
+                     Suites: trixie{end}\nComponents: main\nCheck-Valid-Until: no\n\
+                     Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg\n\n"
+                )
+            })
+            .collect();
+        let file = "/etc/apt/sources.list.d/debian.sources";
+        guest.write(file, sources.as_bytes(), 0o644);
+        assert_eq!(candidate(), format!("{version} {version}"), "{scheme} {id}");
+        let expired =
+            guest.run(&format!("sed -i /Check-Valid/d {file}; apt-get update --error-on=any"));
+        assert!(expired.stderr.contains("is expired"), "snapshots have expired: {expired:?}");
+    }
+    guest.write("/etc/apt/apt.conf.d/99expired", b"Acquire::Check-Valid-Until \"no\";", 0o644);
+    assert_eq!(candidate(), "1.0 1.0");
+    let installed =
+        guest.run("apt-get install -y ferrite-demo; cat /usr/share/ferrite-demo/version");
+    assert!(installed.stdout.ends_with("\n1.0\n"), "{installed:?}");
+}
+
+#[test]
+fn a_guest_lives_and_dies_as_a_vm() {
+    let lab = Lab::up();
+    let driver = lab.driver();
+    let mut guest = lab.guest(100, MAC);
+    driver.start(&guest).expect("the guest starts");
+    assert!(matches!(driver.status(100), GuestStatus::Running { .. }));
+
+    // The agent is Debian's own and says what a VM's would.
+    let interfaces = lab.interfaces_with_address(100);
+    let own = interfaces.iter().find(|i| i["name"] == "eth0").expect("eth0");
+    assert_eq!(own["hardware-address"], MAC.to_lowercase());
+    assert_eq!(interfaces[0]["name"], "lo");
+    let unknown = driver.agent(100, "guest-nope", &json!({}), Duration::from_secs(5));
+    assert_eq!(
+        unknown,
+        Err(AgentError::Refused("The command guest-nope has not been found".to_owned()))
+    );
+    let trimmed = driver.agent(100, "guest-fstrim", &json!({}), Duration::from_secs(5));
+    assert_eq!(trimmed, Ok(json!({"paths": []})), "not the host's disk");
+    let mounts = driver
+        .agent(100, "guest-get-fsinfo", &json!({}), Duration::from_secs(5))
+        .expect("the agent answers");
+    let points: Vec<_> =
+        mounts.as_array().expect("a list").iter().map(|m| m["mountpoint"].clone()).collect();
+    assert_eq!(points, [json!("/")], "no file system of the host is in the guest");
+
+    // A bridge made in the guest comes before its card, with an address nobody can reach.
+    write_exec(
+        driver,
+        100,
+        "ip link add docker0 type bridge; ip addr add 172.17.0.1/16 dev docker0; \
+         ip link set docker0 up; echo kept >/root/kept; df -BG --output=size / | tail -1",
+        "4G",
+    );
+    assert_eq!(lab.interface_names(100), ["lo", "docker0", "eth0"]);
+
+    let boot = "cat /proc/sys/kernel/random/boot_id; cat /root/kept";
+    write_exec(driver, 100, boot, "kept");
+    let before = driver.status(100);
+    let _ = driver.agent(100, "guest-shutdown", &json!({"mode": "reboot"}), Duration::from_secs(5));
+    eventually("the guest reboots", || driver.status(100) != before);
+    let GuestStatus::Running { pid } = driver.status(100) else {
+        panic!("the guest is {:?}", driver.status(100));
+    };
+    lab.interfaces_with_address(100);
+    assert_eq!(lab.interface_names(100), ["lo", "eth0"], "docker0 is gone");
+    write_exec(driver, 100, "cat /root/kept", "kept");
+    assert_eq!(lab.events(), [GuestEvent::Rebooted { vmid: 100, pid }]);
+
+    // A second card on the second bridge, plugged while it runs.
+    guest.nics.push(support::nic(1, "BC:24:11:AB:CD:02", "vmbr1"));
+    driver.rewire(100, &guest.nics).expect("the card is plugged");
+    assert_eq!(lab.interface_names(100), ["lo", "eth0", "ens19"]);
+    guest.nics.pop();
+    driver.rewire(100, &guest.nics).expect("the card is unplugged");
+    assert_eq!(lab.interface_names(100), ["lo", "eth0"]);
+
+    driver.suspend(100).expect("the guest freezes");
+    let frozen = driver.agent(100, "guest-ping", &json!({}), Duration::from_millis(300));
+    assert_eq!(frozen, Err(AgentError::Timeout));
+    driver.resume(100).expect("the guest thaws");
+
+    assert_eq!(driver.shutdown(100, Duration::from_secs(30)), Ok(true));
+    assert_eq!(driver.status(100), GuestStatus::Stopped);
+    lab.assert_no_guest_left();
+
+    driver.start(&guest).expect("the guest starts again");
+    driver.stop(100).expect("the guest stops at once");
+    lab.assert_no_guest_left();
+    assert_eq!(lab.events().len(), 1, "what was asked for is no event");
+}
+
+#[test]
+fn what_dies_leaves_nothing() {
+    let mut lab = Lab::up();
+    let guest = lab.guest(101, MAC);
+    let launcher = lab.driver().start(&guest).expect("the guest starts");
+    kill(launcher);
+    eventually("the guest's death is an event", || {
+        lab.events() == [GuestEvent::PoweredOff { vmid: 101 }]
+    });
+    lab.assert_no_guest_left();
+
+    // The lab itself dies, and the next one finds the guest as it was.
+    let launcher = lab.driver().start(&guest).expect("the guest starts");
+    lab.restart();
+    assert_eq!(lab.driver().running(), [(101, GuestStatus::Running { pid: launcher })]);
+    lab.interfaces_with_address(101);
+
+    // It dies again, and what comes is the order to clean up.
+    lab.die();
+    assert!(!lab.traces().is_empty(), "a dead lab leaves its guests");
+    lab.clean();
+    lab.assert_nothing_left();
+    assert!(Path::new(&guest.disks[0].path).exists(), "disks are the API's");
+}
+
+#[test]
+fn a_guest_without_a_system_runs_all_the_same() {
+    let lab = Lab::up();
+    let driver = lab.driver();
+    let mut guest = lab.guest(102, MAC);
+    guest.disks.clear();
+    guest.seed = None;
+    driver.start(&guest).expect("the guest starts");
+    let silent = driver.agent(102, "guest-ping", &json!({}), Duration::from_secs(1));
+    assert_eq!(silent, Err(AgentError::NotRunning));
+    assert_eq!(driver.shutdown(102, Duration::from_millis(200)), Ok(false));
+    driver.stop(102).expect("the guest stops");
+    guest.nics[0].bridge = Some("vmbr9".to_owned());
+    let refused = driver.start(&guest).expect_err("there is no such bridge");
+    assert!(refused.0.starts_with("cannot plug net0: bridge 'vmbr9' does not exist"), "{refused}");
+    lab.assert_no_guest_left();
+}
+
+#[expect(clippy::expect_used, reason = "a helper of tests")]
+fn kill(pid: u32) {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).expect("the launcher runs");
+    assert!(text.starts_with("Name:\tsh\n"), "{text}");
+    let pid = i32::try_from(pid).expect("a process id");
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL)
+        .expect("it can be killed");
 }

@@ -137,6 +137,7 @@ pub(crate) fn boot(machine: &Machine, places: &Places) -> Result<Child> {
         disk::grow(disk).with_context(|| format!("cannot grow {}", disk.display()))?;
     }
     places.group.create()?;
+    unplug(machine);
     // Namespaces are those of a thread; the guest inherits this one's and the thread ends.
     let started = std::thread::scope(|scope| {
         scope
@@ -144,11 +145,24 @@ pub(crate) fn boot(machine: &Machine, places: &Places) -> Result<Child> {
             .join()
             .unwrap_or_else(|_| Err(anyhow::anyhow!("the launching thread broke")))
     });
+    let started = started.and_then(|child| entered(child, places));
     if started.is_err() {
         // The error that matters is the first.
         let _ = places.group.remove();
+        unplug(machine);
     }
     started
+}
+
+/// Waits until the launcher is in its group: before, whoever kills the group would miss it.
+fn entered(mut child: Child, places: &Places) -> Result<Child> {
+    while !places.group.populated() {
+        if let Some(status) = child.try_wait()? {
+            anyhow::bail!("the launcher ended with {status}");
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    Ok(child)
 }
 
 fn in_namespaces(machine: &Machine, places: &Places) -> Result<Child> {
@@ -215,20 +229,30 @@ fn in_namespaces(machine: &Machine, places: &Places) -> Result<Child> {
     command.spawn().context("cannot start the guest")
 }
 
-fn plug(machine: &Machine, card: &Card) -> Result<()> {
-    let (inner, outer) = (format!("ens{}", 18 + card.slot), tap(machine.vmid, card.slot));
-    let ns = machine.netns.as_str();
-    // Left by a guest that was killed a moment ago.
-    let _ = host::output(host::command("ip").args(["-n", ns, "link", "del", &outer]))?;
+/// What `ip` is told, inside the guest's namespace, to make a card there.
+fn card_arguments(card: &Card, outer: &str, ns: &str) -> Vec<String> {
+    let number = 18 + card.slot;
     // A number of its own, so that a bridge made in the guest comes before it, as on real VMs.
-    let index = (18 + card.slot).to_string();
-    host::run(
-        "ip",
-        [
-            "link", "add", &inner, "index", &index, "address", &card.mac, "type", "veth", "peer",
-            "name", &outer, "netns", ns,
-        ],
-    )?;
+    let text = format!(
+        "link add ens{number} index {number} address {} type veth peer name {outer} netns {ns}",
+        card.mac
+    );
+    text.split(' ').map(str::to_owned).collect()
+}
+
+/// Removes a guest's cards: the namespace of one that was killed is taken apart in the background.
+pub(crate) fn unplug(machine: &Machine) {
+    for card in &machine.cards {
+        let outer = tap(machine.vmid, card.slot);
+        // Mostly it is gone already.
+        let _ = host::run("ip", ["-n", &machine.netns, "link", "del", &outer]);
+    }
+}
+
+fn plug(machine: &Machine, card: &Card) -> Result<()> {
+    let outer = tap(machine.vmid, card.slot);
+    let ns = machine.netns.as_str();
+    host::run("ip", card_arguments(card, &outer, ns))?;
     connect(ns, &outer, card)
 }
 
@@ -257,28 +281,10 @@ pub(crate) fn rewire(machine: &Machine, cards: &[Card], init: Option<u32>) -> Re
         let outer = tap(machine.vmid, new.slot);
         if !machine.cards.iter().any(|old| same(old, new)) {
             let init = init.context("the guest has no namespace to plug a card into")?;
-            let (inner, index) = (format!("ens{}", 18 + new.slot), (18 + new.slot).to_string());
-            host::run(
-                "ip",
-                [
-                    "-n",
-                    ns,
-                    "link",
-                    "add",
-                    &outer,
-                    "type",
-                    "veth",
-                    "peer",
-                    "name",
-                    &inner,
-                    "index",
-                    &index,
-                    "address",
-                    &new.mac,
-                    "netns",
-                    &init.to_string(),
-                ],
-            )?;
+            let init = init.to_string();
+            let mut inside = host::command("nsenter");
+            inside.args(["-t", &init, "-n", "ip"]).args(card_arguments(new, &outer, ns));
+            host::finish(&mut inside)?;
         }
         connect(ns, &outer, new)?;
     }

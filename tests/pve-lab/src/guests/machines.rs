@@ -145,7 +145,7 @@ impl Machines {
         }
         fs::write(&file, serde_json::to_string_pretty(machine)?)
             .with_context(|| format!("cannot write {}", file.display()))?;
-        self.0.boot(machine)
+        self.0.boot(machine).inspect_err(|_| self.0.forget(vmid))
     }
 
     /// A guest, if it runs.
@@ -338,6 +338,9 @@ impl Inner {
     /// Removes what a guest needs only while it runs; its console log stays.
     fn forget(&self, vmid: u32) {
         let places = self.home.of(vmid);
+        if let Ok(machine) = self.load(vmid) {
+            launch::unplug(&machine);
+        }
         for path in [self.home.file(vmid), places.exit_file()] {
             let _ = fs::remove_file(path);
         }

@@ -23,6 +23,7 @@ use crate::repository;
 pub struct RealGuests {
     directory: PathBuf,
     name: String,
+    pool: Pool,
     machines: Machines,
     standing: Mutex<Option<(Network, repository::Server)>>,
 }
@@ -35,13 +36,26 @@ impl From<anyhow::Error> for DriverError {
 
 impl RealGuests {
     /// The guests of the lab in a directory, or what this machine lacks to have any.
+    ///
+    /// Its bridges get the first free subnets from 10.77.0.0/24 on, or from where
+    /// `FERRITE_LAB_POOL=tests` says: labs of tests leave these to labs that people drive, whose
+    /// specs may name addresses.
     pub fn open(directory: &Path) -> Result<Self, Vec<String>> {
-        requirements()
-            .map_err(|missing| missing.iter().map(ToString::to_string).collect::<Vec<_>>())?;
-        Self::at(directory).map_err(|e| vec![format!("{e:#}")])
+        let pool = match std::env::var("FERRITE_LAB_POOL").as_deref() {
+            Ok("tests") => Pool::tests(),
+            _ => Pool::Labs,
+        };
+        Self::open_in(directory, pool)
     }
 
-    fn at(directory: &Path) -> anyhow::Result<Self> {
+    /// As [`RealGuests::open`], with subnets from this pool.
+    pub fn open_in(directory: &Path, pool: Pool) -> Result<Self, Vec<String>> {
+        requirements()
+            .map_err(|missing| missing.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        Self::at(directory, pool).map_err(|e| vec![format!("{e:#}")])
+    }
+
+    fn at(directory: &Path, pool: Pool) -> anyhow::Result<Self> {
         fs::create_dir_all(directory)?;
         let directory = directory.canonicalize()?;
         // Labs are told apart by their directories, and so are their traces in the host.
@@ -51,7 +65,13 @@ impl RealGuests {
             run: Path::new("/dev/shm").join(format!("ferrite.{name}")),
             group: Cgroup::top(&format!("ferrite.{name}"))?,
         };
-        Ok(Self { directory, name, machines: Machines::new(home), standing: Mutex::default() })
+        Ok(Self {
+            directory,
+            name,
+            pool,
+            machines: Machines::new(home),
+            standing: Mutex::default(),
+        })
     }
 
     /// Puts the lab's images into a storage's `import` directory, building them if need be.
@@ -66,6 +86,16 @@ impl RealGuests {
             fs::copy(&cached, &target)?;
         }
         Ok(())
+    }
+
+    /// The lab's bridges and their subnets, once it is up.
+    pub fn bridges(&self) -> Vec<network::Bridge> {
+        self.standing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .as_ref()
+            .map(|(network, _)| network.plan().bridges.clone())
+            .unwrap_or_default()
     }
 
     /// The name that this lab's namespace, interfaces and control groups go by.
@@ -146,7 +176,7 @@ impl GuestDriver for RealGuests {
     fn up(&self, bridges: &[String], events: EventSink) -> Result<(), DriverError> {
         self.machines.send_events_to(events);
         let group = &self.machines.home().group;
-        let network = Network::up(&self.name, bridges, Pool::Labs, group, &self.directory)?;
+        let network = Network::up(&self.name, bridges, self.pool, group, &self.directory)?;
         let server = repository::Server::start(&self.name)?;
         self.machines.adopt()?;
         *self.standing.lock().unwrap_or_else(PoisonError::into_inner) = Some((network, server));

@@ -304,14 +304,8 @@ impl Shared {
         remove(&name)?;
         let home = home(&name)?;
         fs::create_dir_all(&home.state)?;
-        let first = process.to_le_bytes()[0];
-        let mut network = Network::up(
-            &name,
-            &["vmbr0".to_owned()],
-            Pool::Tests(first),
-            &home.group,
-            &home.state,
-        )?;
+        let mut network =
+            Network::up(&name, &["vmbr0".to_owned()], Pool::tests(), &home.group, &home.state)?;
         let started = repository::Server::start(&name);
         let server = match started {
             Ok(server) => server,

@@ -17,6 +17,13 @@ pub enum Pool {
     Tests(u8),
 }
 
+impl Pool {
+    /// The pool for tests, from a place that differs between processes.
+    pub fn tests() -> Self {
+        Self::Tests(std::process::id().to_le_bytes()[0])
+    }
+}
+
 /// One bridge and its subnet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bridge {
