@@ -1,2 +1,25 @@
-//! Placeholder until its first cut.
-fn main() {}
+//! The guests of a Proxmox VE cluster as an Ansible inventory.
+//!
+//! A guest is reached at the address of its first NIC, found by its MAC, or at none with a reason.
+//! What comes from the cluster is never a template on the control node. This program reads only:
+//! it changes nothing on the cluster and keeps nothing between runs.
+
+use std::process::ExitCode;
+
+mod cli;
+mod config;
+mod error;
+mod fetch;
+mod groups;
+mod guest;
+mod hosts;
+mod inventory;
+mod names;
+mod output;
+mod show;
+mod spec;
+mod yaml;
+
+fn main() -> ExitCode {
+    cli::run()
+}

@@ -1,0 +1,133 @@
+//! What is known about a guest.
+
+use pve_client::{GuestConfig, Resource};
+use pve_types::address::{Address, Explanation, Reason, Report};
+use pve_types::property::Smbios;
+use pve_types::{GuestKind, NodeName, Vmid};
+
+/// One guest of the cluster, as far as it could be read.
+#[derive(Debug, Clone)]
+pub(crate) struct Guest {
+    pub(crate) kind: GuestKind,
+    pub(crate) vmid: Vmid,
+    pub(crate) node: NodeName,
+    pub(crate) name: Option<String>,
+    pub(crate) status: String,
+    pub(crate) pool: Option<String>,
+    pub(crate) tags: Vec<String>,
+    pub(crate) template: bool,
+    /// The configuration it runs with, or why it could not be read.
+    pub(crate) config: Result<GuestConfig, Reason>,
+    /// What it says about its interfaces, or why it says nothing.
+    pub(crate) report: Result<Report, Reason>,
+    pub(crate) address: Result<Address, Reason>,
+    pub(crate) explanation: Option<Explanation>,
+}
+
+impl Guest {
+    /// The operating system's type, as its configuration has it.
+    pub(crate) fn ostype(&self) -> Option<&str> {
+        self.config.as_ref().ok()?.get("ostype")
+    }
+
+    /// What its ssh host keys are kept under: they belong to the guest and not to its address.
+    pub(crate) fn host_key_alias(&self) -> String {
+        let uuid = self
+            .config
+            .as_ref()
+            .ok()
+            .and_then(|config| Smbios::new(config.get("smbios1")?).uuid())
+            .filter(|uuid| {
+                !uuid.is_empty() && uuid.chars().all(|c| c.is_ascii_hexdigit() || c == '-')
+            });
+        match uuid {
+            Some(uuid) => format!("pve-{uuid}"),
+            None => format!("pve-{}-{}", self.kind, self.vmid),
+        }
+    }
+
+    /// Why it has no address, or one that is only configured.
+    pub(crate) fn reason(&self) -> Option<&Reason> {
+        match &self.address {
+            Ok(address) => address.unobserved.as_ref(),
+            Err(reason) => Some(reason),
+        }
+    }
+}
+
+/// A row of the cluster's list that is a guest.
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    pub(crate) kind: GuestKind,
+    pub(crate) vmid: Vmid,
+    pub(crate) node: NodeName,
+    pub(crate) resource: Resource,
+}
+
+impl Row {
+    pub(crate) fn new(resource: Resource) -> Option<Self> {
+        let kind = resource.kind.parse().ok()?;
+        let (vmid, node) = (resource.vmid?, resource.node.clone()?);
+        Some(Self { kind, vmid, node, resource })
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        self.resource.status == "running"
+    }
+}
+
+/// A guest's tags: versions and settings differ in what stands between them.
+pub(crate) fn tags(text: &str) -> Vec<String> {
+    let mut tags: Vec<String> = text
+        .split(|c: char| c == ';' || c == ',' || c.is_whitespace())
+        .filter(|tag| !tag.is_empty())
+        .map(str::to_owned)
+        .collect();
+    tags.sort();
+    tags.dedup();
+    tags
+}
+
+#[cfg(test)]
+pub(crate) mod fixtures {
+    use super::*;
+    use pve_types::address::ReasonKind;
+
+    /// A stopped VM; without a name when it is empty.
+    pub(crate) fn guest(vmid: u32, name: &str) -> Guest {
+        let reason = Reason::new(ReasonKind::NotRunning, "the guest does not run");
+        Guest {
+            kind: GuestKind::Qemu,
+            vmid: Vmid::new(vmid).unwrap(),
+            node: "pve1".parse().unwrap(),
+            name: (!name.is_empty()).then(|| name.to_owned()),
+            status: "stopped".to_owned(),
+            pool: None,
+            tags: Vec::new(),
+            template: false,
+            config: Ok(GuestConfig::default()),
+            report: Err(reason.clone()),
+            address: Err(reason),
+            explanation: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a33_tags_are_a_list_whatever_stands_between_them() {
+        for (text, list) in [
+            ("prod;web", &["prod", "web"][..]),
+            ("prod,web", &["prod", "web"]),
+            (" prod ; web ", &["prod", "web"]),
+            ("web prod;web", &["prod", "web"]),
+            ("", &[]),
+            (" ", &[]),
+        ] {
+            assert_eq!(tags(text), list, "{text}");
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! What may stand in a spec. A key that nobody reads is an error here: in a file about a machine, a
+//! misspelt word must not be silence.
+//!
+//! Values may be templates, which only Ansible can fill in; their types are the module's to check.
+
+use pve_types::{NodeName, Vmid};
+use serde_json::{Map, Value};
+
+use crate::names;
+
+const KEYS: [&str; 11] = [
+    "kind",
+    "vmid",
+    "node",
+    "image",
+    "hardware",
+    "cloud_init",
+    "groups",
+    "packages",
+    "archive_snapshot",
+    "timezone",
+    "vars",
+];
+
+/// The options of `pve_vm` that role `pve_guest` hands over.
+const HARDWARE: [&str; 42] = [
+    "acpi",
+    "affinity",
+    "agent",
+    "balloon",
+    "bios",
+    "boot",
+    "cores",
+    "cpu",
+    "cpulimit",
+    "cpuunits",
+    "description",
+    "efidisk0",
+    "hotplug",
+    "ide",
+    "keyboard",
+    "kvm",
+    "localtime",
+    "machine",
+    "memory",
+    "net",
+    "numa_enabled",
+    "onboot",
+    "ostype",
+    "protection",
+    "reboot",
+    "rng0",
+    "sata",
+    "scsi",
+    "scsihw",
+    "serial",
+    "shares",
+    "sockets",
+    "startdate",
+    "startup",
+    "tablet",
+    "tags",
+    "tpmstate0",
+    "vcpus",
+    "vga",
+    "virtio",
+    "vmstatestorage",
+    "watchdog",
+];
+
+/// What cloud-init is told, and the storage its drive is on.
+const CLOUD_INIT: [&str; 9] = [
+    "cicustom",
+    "citype",
+    "ciupgrade",
+    "ciuser",
+    "ipconfig",
+    "nameservers",
+    "searchdomains",
+    "sshkeys",
+    "storage",
+];
+
+/// Families of options, each with a number behind it.
+const FAMILIES: [&str; 6] = ["net", "scsi", "virtio", "ide", "sata", "serial"];
+
+/// Checks a spec and gives its vmid, if it has one that is no template.
+pub(crate) fn check(spec: &Map<String, Value>) -> Result<Option<Vmid>, String> {
+    keys("", spec, &KEYS)?;
+    match spec.get("kind") {
+        Some(Value::String(kind)) if kind == "vm" => {}
+        Some(other) => return Err(format!("kind is {other}: only vm is known")),
+        None => return Err("it has no kind: say kind: vm".to_owned()),
+    }
+    for key in ["node", "image", "archive_snapshot", "timezone"] {
+        text(spec, key)?;
+    }
+    if let Some(Value::String(node)) = spec.get("node")
+        && !is_template(node)
+    {
+        node.parse::<NodeName>().map_err(|error| format!("node: {error}"))?;
+    }
+    hardware(spec)?;
+    if let Some(init) = mapping(spec, "cloud_init")? {
+        keys("cloud_init.", init, &CLOUD_INIT)?;
+        slots("cloud_init.ipconfig", init.get("ipconfig"), "ipconfig")?;
+    }
+    groups(spec)?;
+    list(spec, "packages")?;
+    variables(spec)?;
+    vmid(spec.get("vmid"))
+}
+
+fn vmid(value: Option<&Value>) -> Result<Option<Vmid>, String> {
+    match value {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) if is_template(text) => Ok(None),
+        Some(value) => {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            text.parse().map(Some).map_err(|error| format!("vmid: {error}"))
+        }
+    }
+}
+
+fn hardware(spec: &Map<String, Value>) -> Result<(), String> {
+    let Some(hardware) = mapping(spec, "hardware")? else { return Ok(()) };
+    keys("hardware.", hardware, &HARDWARE)?;
+    for family in FAMILIES {
+        slots(&format!("hardware.{family}"), hardware.get(family), family)?;
+    }
+    Ok(())
+}
+
+fn groups(spec: &Map<String, Value>) -> Result<(), String> {
+    for group in list(spec, "groups")? {
+        let name = group.as_str().unwrap_or_default();
+        if !names::is_group(name) || names::is_reserved(name) {
+            return Err(format!("groups: {group} cannot be a group: letters, digits and '_'"));
+        }
+        if name.starts_with("pve_") {
+            return Err(format!(
+                "groups: '{name}' begins with pve_, which this inventory's own do"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn variables(spec: &Map<String, Value>) -> Result<(), String> {
+    for name in mapping(spec, "vars")?.into_iter().flat_map(Map::keys) {
+        if !names::is_variable(name) {
+            return Err(format!("vars: '{name}' cannot be a variable: letters, digits and '_'"));
+        }
+        if name.starts_with("pve_") {
+            return Err(format!("vars: '{name}' begins with pve_, which this inventory's own do"));
+        }
+    }
+    Ok(())
+}
+
+fn keys(place: &str, map: &Map<String, Value>, allowed: &[&str]) -> Result<(), String> {
+    match map.keys().find(|key| !allowed.contains(&key.as_str())) {
+        Some(key) => Err(format!("unknown key '{place}{key}'; allowed are {}", allowed.join(", "))),
+        None => Ok(()),
+    }
+}
+
+/// `net0`, `scsi1`, ...: a family and a number.
+fn slots(place: &str, value: Option<&Value>, family: &str) -> Result<(), String> {
+    let map = match value {
+        None | Some(Value::Null) => return Ok(()),
+        Some(Value::String(text)) if is_template(text) => return Ok(()),
+        Some(Value::Object(map)) => map,
+        Some(_) => return Err(format!("{place} must be a mapping such as {family}0: ...")),
+    };
+    for key in map.keys() {
+        let number = key.strip_prefix(family).unwrap_or_default();
+        if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(format!(
+                "unknown key '{place}.{key}'; allowed are {family}0, {family}1, ..."
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn text(map: &Map<String, Value>, key: &str) -> Result<(), String> {
+    match map.get(key) {
+        None | Some(Value::Null | Value::String(_)) => Ok(()),
+        Some(other) => Err(format!("{key} is {other}: it must be a text")),
+    }
+}
+
+fn list<'a>(map: &'a Map<String, Value>, key: &str) -> Result<&'a [Value], String> {
+    match map.get(key) {
+        None | Some(Value::Null) => Ok(&[]),
+        Some(Value::Array(items)) => Ok(items),
+        Some(Value::String(text)) if is_template(text) && key != "groups" => Ok(&[]),
+        Some(other) => Err(format!("{key} is {other}: it must be a list")),
+    }
+}
+
+fn mapping<'a>(
+    map: &'a Map<String, Value>,
+    key: &str,
+) -> Result<Option<&'a Map<String, Value>>, String> {
+    match map.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Object(inner)) => Ok(Some(inner)),
+        Some(other) => Err(format!("{key} is {other}: it must be a mapping")),
+    }
+}
+
+fn is_template(text: &str) -> bool {
+    text.contains("{{") || text.contains("{%")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn checked(value: Value) -> Result<Option<Vmid>, String> {
+        let Value::Object(map) = value else { panic!("{value}") };
+        check(&map)
+    }
+
+    #[test]
+    fn a_spec_of_every_key_is_taken() {
+        let spec = json!({
+            "kind": "vm", "vmid": 201, "node": "pve1", "image": "local:import/x.qcow2",
+            "hardware": {
+                "cores": 2, "memory": "{{ guest_memory }}", "tags": ["a"],
+                "net": {"net0": "virtio,bridge=vmbr0"}, "scsi": {"scsi0": {"storage": "local", "size": "8G"}},
+            },
+            "cloud_init": {"ciuser": "debian", "ipconfig": {"ipconfig0": "ip=dhcp"}, "ciupgrade": false},
+            "groups": ["web"], "packages": "{{ web_packages }}", "archive_snapshot": "20250601T000000Z",
+            "timezone": "Etc/UTC", "vars": {"web_port": 80},
+        });
+        assert_eq!(checked(spec).unwrap().map(Vmid::get), Some(201));
+        for vmid in [json!(null), json!("{{ guest_vmid }}")] {
+            assert_eq!(checked(json!({"kind": "vm", "vmid": vmid})).unwrap(), None);
+        }
+        assert_eq!(
+            checked(json!({"kind": "vm", "vmid": "201"})).unwrap().map(Vmid::get),
+            Some(201)
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_what_is_allowed() {
+        for (spec, text) in [
+            (json!({}), "it has no kind: say kind: vm"),
+            (json!({"kind": "ct"}), "kind is \"ct\": only vm is known"),
+            (
+                json!({"kind": "vm", "memory": 1}),
+                "unknown key 'memory'; allowed are kind, vmid, node,",
+            ),
+            (
+                json!({"kind": "vm", "hardware": {"core": 1}}),
+                "unknown key 'hardware.core'; allowed are acpi,",
+            ),
+            (
+                json!({"kind": "vm", "hardware": {"net": {"eth0": ""}}}),
+                "unknown key 'hardware.net.eth0'; allowed are net0, net1, ...",
+            ),
+            (
+                json!({"kind": "vm", "hardware": {"net": "virtio"}}),
+                "hardware.net must be a mapping such as net0: ...",
+            ),
+            (
+                json!({"kind": "vm", "cloud_init": {"user": ""}}),
+                "unknown key 'cloud_init.user'; allowed are cicustom,",
+            ),
+            (
+                json!({"kind": "vm", "cloud_init": {"ipconfig": {"net0": ""}}}),
+                "allowed are ipconfig0,",
+            ),
+            (json!({"kind": "vm", "vmid": 5}), "vmid: '5' is not a vmid: a number from 100"),
+            (json!({"kind": "vm", "vmid": "web"}), "vmid: 'web' is not a vmid"),
+            (json!({"kind": "vm", "node": "pve1.lan"}), "node: 'pve1.lan' is not a node"),
+            (json!({"kind": "vm", "image": 5}), "image is 5: it must be a text"),
+            (json!({"kind": "vm", "groups": "web"}), "groups is \"web\": it must be a list"),
+            (json!({"kind": "vm", "groups": ["a-b"]}), "groups: \"a-b\" cannot be a group"),
+            (json!({"kind": "vm", "groups": ["all"]}), "groups: \"all\" cannot be a group"),
+            (json!({"kind": "vm", "groups": ["pve_x"]}), "begins with pve_"),
+            (json!({"kind": "vm", "vars": {"a-b": 1}}), "vars: 'a-b' cannot be a variable"),
+            (json!({"kind": "vm", "vars": {"pve_spec": 1}}), "begins with pve_"),
+            (json!({"kind": "vm", "vars": ["a"]}), "it must be a mapping"),
+        ] {
+            let error = checked(spec).unwrap_err();
+            assert!(error.contains(text), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_role_hands_over_exactly_these_keys() {
+        let role = concat!(env!("CARGO_MANIFEST_DIR"), "/../../roles/pve_guest/tasks/guest.yml");
+        let tasks = std::fs::read_to_string(role).unwrap();
+        for (variable, keys) in
+            [("pve_guest_hardware.", &HARDWARE[..]), ("pve_guest_cloud_init.", &CLOUD_INIT)]
+        {
+            let mut handed: Vec<&str> =
+                tasks.split(variable).skip(1).filter_map(|rest| rest.split(' ').next()).collect();
+            handed.sort_unstable();
+            assert_eq!(handed, keys, "{variable}");
+        }
+    }
+}
