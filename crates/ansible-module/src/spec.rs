@@ -46,6 +46,8 @@ pub(crate) struct Shape {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Kind {
     Str,
+    /// A text in which `~` and variables of the environment are expanded.
+    Path,
     Int,
     Float,
     Bool,
@@ -102,6 +104,7 @@ impl Shape {
     pub(crate) fn type_name(&self) -> &'static str {
         match &self.kind {
             Kind::Str | Kind::Choice(_) => "str",
+            Kind::Path => "path",
             Kind::Int => "int",
             Kind::Float => "float",
             Kind::Bool => "bool",

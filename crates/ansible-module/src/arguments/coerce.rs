@@ -22,6 +22,7 @@ impl Checker<'_> {
         let made = match &shape.kind {
             Kind::Raw => Ok(value.clone()),
             Kind::Str => self.text(value),
+            Kind::Path => self.text(value).map(|path| self.expand(path)),
             Kind::Int => integer(value),
             Kind::Float => float(value),
             Kind::Bool => truth(value),
@@ -121,12 +122,41 @@ impl Checker<'_> {
     }
 }
 
+impl Checker<'_> {
+    /// A path as a shell would read it: `~`, `$NAME` and `${NAME}`. What is not set stays.
+    fn expand(&self, path: Value) -> Value {
+        let Value::String(path) = path else { return path };
+        let (mut out, mut rest) = match path.strip_prefix('~') {
+            Some(after) if after.is_empty() || after.starts_with('/') => {
+                ((self.env)("HOME").unwrap_or_else(|| "~".to_owned()), after)
+            }
+            _ => (String::new(), path.as_str()),
+        };
+        while let Some((before, after)) = rest.split_once('$') {
+            out.push_str(before);
+            let braced = after.strip_prefix('{').and_then(|inner| inner.split_once('}'));
+            let (name, end) = braced.unwrap_or_else(|| {
+                let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+                after.split_at(after.find(|c| !word(c)).unwrap_or(after.len()))
+            });
+            let value = if name.is_empty() { None } else { (self.env)(name) };
+            out.push_str(
+                &value.unwrap_or_else(|| format!("${}", &after[..after.len() - end.len()])),
+            );
+            rest = end;
+        }
+        out.push_str(rest);
+        out.into()
+    }
+}
+
 fn stands_for_unset(shape: &Shape, value: &Value) -> bool {
     match (value, &shape.kind) {
         (Value::Null, kind) => *kind != Kind::Raw,
         (Value::String(text), _) if !text.trim().is_empty() => false,
         (Value::String(_), Kind::Raw) => false,
         (Value::String(_), Kind::Str) => !shape.may_be_empty && value == "",
+        (Value::String(_), Kind::Path) => value == "",
         (Value::String(text), Kind::Choice(choices)) => {
             !choices.iter().any(|choice| choice.value == *text.as_str())
         }
@@ -143,7 +173,7 @@ fn is_already(kind: &Kind, value: &Value) -> bool {
         Value::Bool(_) => *kind == Kind::Bool,
         Value::Number(number) if number.is_f64() => *kind == Kind::Float,
         Value::Number(_) => *kind == Kind::Int,
-        Value::String(_) => *kind == Kind::Str,
+        Value::String(_) => matches!(kind, Kind::Str | Kind::Path),
         Value::Array(_) => matches!(kind, Kind::List(_)),
         Value::Object(_) => matches!(kind, Kind::Dict(_)),
         Value::Null => false,

@@ -21,6 +21,7 @@ fn schema(kind: &str) -> Value {
     });
     match kind {
         "str" => json!({"type": ["string", "null"]}),
+        "path" => json!({"type": ["string", "null"], "x-type": "path"}),
         "name" => json!({"type": ["string", "null"], "minLength": 1}),
         "int" => json!({"type": ["integer", "null"]}),
         "1..5" => json!({"type": ["integer", "null"], "minimum": 1, "maximum": 5}),
@@ -50,8 +51,13 @@ fn schema(kind: &str) -> Value {
 fn coerce(kind: &str, value: Value, old_templates: bool) -> Result<Option<Value>, String> {
     let spec = Spec::from_schema(&json!({"properties": {"x": schema(kind)}}));
     let request = Request { module: "probe".into(), old_templates, ..Request::default() };
+    let env = |name: &str| match name {
+        "HOME" => Some("/root".to_owned()),
+        "DIR" => Some("srv/x".to_owned()),
+        _ => None,
+    };
     let arguments = [("x".to_owned(), value)].into_iter().collect();
-    validate(&spec, &META, &request, arguments, &|_| None, &Run::default())
+    validate(&spec, &META, &request, arguments, &env, &Run::default())
         .map(|mut options| options.remove("x"))
         .map_err(|failure: Failure| failure.message().to_owned())
 }
@@ -69,6 +75,15 @@ fn every_spelling_becomes_what_the_option_is() {
         ("str", json!("__omit_place_holder__0a1b"), None),
         ("name", json!(""), None),
         ("name", json!(100), Some(json!("100"))),
+        ("path", json!("~/x"), Some(json!("/root/x"))),
+        ("path", json!("~"), Some(json!("/root"))),
+        ("path", json!("~other/x"), Some(json!("~other/x"))),
+        (
+            "path",
+            json!("/$DIR/${DIR}s/$NONE/${NONE}/$/${"),
+            Some(json!("/srv/x/srv/xs/$NONE/${NONE}/$/${")),
+        ),
+        ("path", json!(""), None),
         ("int", json!(5), Some(json!(5))),
         ("int", json!("5"), Some(json!(5))),
         ("int", json!(" 5 "), Some(json!(5))),
@@ -367,7 +382,7 @@ proptest! {
     #[test]
     fn any_value_is_either_made_or_refused(value in any_json(), old in any::<bool>()) {
         for kind in [
-            "str", "name", "int", "1..5", "float", "bool", "raw", "present|absent", "on|off|auto",
+            "str", "path", "name", "int", "1..5", "float", "bool", "raw", "present|absent", "on|off|auto",
             "1|2", "strs", "ints", "choices", "dict", "ints by name", "nic", "nics",
             "nics by name", "int or str", "bool or str", "int or list",
         ] {

@@ -10,6 +10,9 @@ use super::{relations, secrets};
 use crate::spec::Spec;
 use crate::{Failure, Meta, Run};
 
+/// How an environment variable is looked up.
+type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
+
 /// What the arguments file holds beside the options, as far as validation needs it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Request {
@@ -27,12 +30,12 @@ pub(crate) fn validate(
     meta: &Meta,
     request: &Request,
     mut arguments: Map<String, Value>,
-    env: &dyn Fn(&str) -> Option<String>,
+    env: Env<'_>,
     run: &Run,
 ) -> Result<Map<String, Value>, Failure> {
     drop_omitted(&mut arguments);
     secrets::hide(spec, &arguments, run);
-    let mut checker = Checker::new(request);
+    let mut checker = Checker::new(request, env);
     let mut taken = BTreeSet::new();
     let fall_back = FallBack { env, meta, taken: &mut taken };
     let options = checker.options(spec, arguments, &[], Some(fall_back));
@@ -47,25 +50,26 @@ pub(crate) fn validate(
 
 /// Where options that a task does not give may come from.
 pub(crate) struct FallBack<'a> {
-    env: &'a dyn Fn(&str) -> Option<String>,
+    env: Env<'a>,
     meta: &'a Meta,
     /// The options that came from the environment.
     taken: &'a mut BTreeSet<String>,
 }
 
 /// Goes through options and collects what is wrong, so that a user sees all of it at once.
-#[derive(Debug, Clone)]
 pub(crate) struct Checker<'a> {
     request: &'a Request,
+    pub(crate) env: Env<'a>,
     pub(crate) old_templates: bool,
     pub(crate) errors: Vec<String>,
     pub(crate) warnings: Vec<String>,
 }
 
 impl<'a> Checker<'a> {
-    fn new(request: &'a Request) -> Self {
+    fn new(request: &'a Request, env: Env<'a>) -> Self {
         Self {
             request,
+            env,
             old_templates: request.old_templates,
             errors: Vec::new(),
             warnings: Vec::new(),
@@ -74,7 +78,7 @@ impl<'a> Checker<'a> {
 
     /// A checker of the same kind whose errors do not count.
     pub(crate) fn trial(&self) -> Self {
-        Self::new(self.request)
+        Self::new(self.request, self.env)
     }
 
     pub(crate) fn options(

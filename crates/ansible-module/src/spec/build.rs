@@ -103,6 +103,7 @@ fn kind(schema: &Value) -> Kind {
 
 fn simple(name: &str, schema: &Value) -> Kind {
     match name {
+        "string" if text(schema, "x-type") == "path" => Kind::Path,
         "string" => Kind::Str,
         "integer" => Kind::Int,
         "number" => Kind::Float,
