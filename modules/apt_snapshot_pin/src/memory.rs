@@ -52,7 +52,7 @@ impl Memory {
                 node.replace(FILE, text.as_bytes(), attributes)?;
             }
             None => {
-                node.remove(FILE)?;
+                node.remove_tree(FOLDER)?;
             }
         }
         Ok(())

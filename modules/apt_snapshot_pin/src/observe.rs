@@ -93,8 +93,9 @@ pub(crate) fn observe(params: &Params, target: &mut Target) -> Result<Found, Err
                     (file.path.clone(), crate::memory::Remembered { original, placed })
                 })
                 .collect();
-            let wanted_memory =
-                Some(Memory { snapshot_id: id.clone(), method, files, releases: facts.releases });
+            let kept = |uri: &String| pinning.from.contains(uri);
+            let releases = facts.releases.into_iter().filter(|(uri, _)| kept(uri)).collect();
+            let wanted_memory = Some(Memory { snapshot_id: id.clone(), method, files, releases });
             Found {
                 files: differing(&current, wanted),
                 apt,

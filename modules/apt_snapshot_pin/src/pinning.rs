@@ -1,6 +1,6 @@
 //! What the files of sources have to become. Pure: what was read comes in, texts go out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::archive::{self, Release};
 use crate::error::Error;
@@ -50,6 +50,8 @@ pub(crate) struct Pinning {
     pub(crate) texts: BTreeMap<String, String>,
     /// Sources that stay unpinned and may not: place and reason.
     pub(crate) refused: Vec<String>,
+    /// The URIs that are pinned, as they were.
+    pub(crate) from: BTreeSet<String>,
     /// `Acquire::Snapshots::URI::Host` entries that apt's own method needs.
     pub(crate) hosts: BTreeMap<String, String>,
 }
@@ -168,6 +170,7 @@ impl Pinning {
             ));
             return None;
         }
+        self.from.extend(entry.uris.iter().cloned());
         expected.uris = pinned.iter().map(|(_, to)| to.clone()).collect();
         let edit = if method == Method::Native {
             expected.live.clone_from(&entry.uris);

@@ -4,6 +4,8 @@
 //! A file is a row of units: lines in the one-line form, stanzas (with the blank lines between
 //! them) in the deb822 form. A unit that holds a source gives its [`Entry`] and can be rewritten.
 
+use crate::snapshot_id::SnapshotId;
+
 mod deb822;
 mod one_line;
 
@@ -90,16 +92,43 @@ impl Form {
 
 /// Undoes an edit that others may have added to since: every unit of `current` that is as it was
 /// placed becomes what it was made from, the others stay.
+///
+/// As placed is also one whose pin alone was spoiled: pointed at the live archive again, at
+/// another moment, or with Valid-Until looked at.
 pub(crate) fn undo(form: Form, current: &str, placed: &str, original: &str) -> String {
     let (placed, original) = (form.units(placed), form.units(original));
     let mut left: Vec<(&str, &str)> = placed.into_iter().zip(original).collect();
-    form.units(current)
-        .into_iter()
-        .map(|unit| match left.iter().position(|(placed, _)| *placed == unit) {
-            Some(at) => left.remove(at).1,
-            None => unit,
-        })
-        .collect()
+    let units = form.units(current);
+    let mut undone = units.clone();
+    for spoiled in [false, true] {
+        for (unit, undone) in units.iter().zip(undone.iter_mut()) {
+            let at = left.iter().position(|(placed, original)| {
+                if spoiled { alike(form, unit, placed, original) } else { unit == placed }
+            });
+            if let Some(at) = at {
+                *undone = left.remove(at).1;
+            }
+        }
+    }
+    undone.concat()
+}
+
+/// Whether a unit differs from the placed one in nothing but its pin.
+fn alike(form: Form, unit: &str, placed: &str, original: &str) -> bool {
+    let entry = |unit: &str| form.entries(&[unit]).into_iter().next().flatten();
+    let (Some(mine), Some(theirs), Some(before)) = (entry(unit), entry(placed), entry(original))
+    else {
+        return false;
+    };
+    let uris = |entry: &Entry| -> Vec<String> {
+        let undated = |uri: &String| match uri.trim_end_matches('/').rsplit_once('/') {
+            Some((before, last)) if last.parse::<SnapshotId>().is_ok() => before.to_owned(),
+            _ => uri.trim_end_matches('/').to_owned(),
+        };
+        entry.uris.iter().map(undated).collect()
+    };
+    let rest = |unit: &str| form.edit(unit, &Edit::Rewrite(vec!["uri".to_owned()]));
+    rest(unit) == rest(placed) && [uris(&theirs), uris(&before)].contains(&uris(&mine))
 }
 
 #[cfg(test)]
@@ -137,5 +166,24 @@ mod tests {
             undo(Form::OneLine, current, placed, original),
             "deb http://new/ y main\ndeb http://a/debian x main\n# end\n# more\n"
         );
+    }
+
+    #[test]
+    fn a_spoiled_pin_is_not_taken_for_a_wish() {
+        let original = "deb http://a/debian x main # ours\n";
+        let placed = "deb [check-valid-until=no] http://s/20250101T000000Z x main # ours\n";
+        for (current, undone) in [
+            ("deb [check-valid-until=no] http://a/debian x main # ours\n", original),
+            ("deb http://s/20250601T000000Z x main # ours\n", original),
+            ("deb [snapshot=enable] http://s/20250101T000000Z x main # ours\n", original),
+            (
+                "deb [arch=amd64] http://a/debian x main # ours\n",
+                "deb [arch=amd64] http://a/debian x main # ours\n",
+            ),
+            ("deb http://b/debian x main # ours\n", "deb http://b/debian x main # ours\n"),
+            ("deb http://a/debian x main\n", "deb http://a/debian x main\n"),
+        ] {
+            assert_eq!(undo(Form::OneLine, current, placed, original), undone);
+        }
     }
 }
