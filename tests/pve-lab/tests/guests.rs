@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use pve_lab::driver::{AgentError, GuestDriver, GuestEvent, GuestStatus};
 use pve_lab::guests::{Suite, TestGuest};
+use pve_lab::image::Image;
 use serde_json::json;
 use support::{Lab, eventually, write_exec};
 
@@ -24,6 +25,15 @@ fn guests_of_both_releases_boot_without_failed_units() {
         let status = guest.run("cloud-init status").stdout;
         assert_eq!(status, "status: done\n");
     }
+}
+
+#[test]
+fn a_guest_without_python_is_reached_all_the_same() {
+    let guest = TestGuest::boot_image(Image::without_python());
+    assert!(!guest.run("command -v python3").success());
+    assert_eq!(guest.run("systemctl is-system-running").stdout, "running\n");
+    let update = guest.run("apt-get update --error-on=any");
+    assert!(update.success(), "{update:?}");
 }
 
 #[test]

@@ -43,6 +43,8 @@ pub(crate) struct Machine {
     pub(crate) cards: Vec<Card>,
     /// The files of the NoCloud seed, by name.
     pub(crate) seed: Option<Vec<(String, String)>>,
+    /// systemd's credentials, by name: what an image without cloud-init is configured by.
+    pub(crate) credentials: Vec<(String, String)>,
     /// Whether the agent's port is plugged.
     pub(crate) agent: bool,
 }
@@ -132,6 +134,11 @@ pub(crate) fn boot(machine: &Machine, places: &Places) -> Result<Child> {
     symlink("../qemu-guest-agent.service", places.run.join("wants/qemu-guest-agent.service"))?;
     if let Some(seed) = &machine.seed {
         write_seed(&places.run, seed)?;
+    }
+    let credentials = places.run.join("credentials");
+    fs::create_dir_all(&credentials)?;
+    for (name, text) in &machine.credentials {
+        fs::write(credentials.join(name), text)?;
     }
     if let Some(disk) = &machine.disk {
         disk::grow(disk).with_context(|| format!("cannot grow {}", disk.display()))?;
@@ -313,6 +320,10 @@ fn nspawn_arguments(
         .arg(root);
     if machine.seed.is_some() {
         command.arg(bind(true, "seed", "/var/lib/cloud/seed/nocloud"));
+    }
+    for (name, _) in &machine.credentials {
+        let file = places.run.join("credentials").join(name);
+        command.arg(format!("--load-credential={name}:{}", file.display()));
     }
     if machine.agent {
         command

@@ -13,6 +13,7 @@ mod machines;
 mod real;
 mod requirements;
 mod test_guest;
+mod test_network;
 
 pub use real::RealGuests;
 pub use requirements::{Missing, requirements};

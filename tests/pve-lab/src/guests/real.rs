@@ -117,6 +117,7 @@ impl RealGuests {
             netns: self.name.clone(),
             disk: disk.map(|d| d.path.clone()),
             cards: guest.nics.iter().map(card).collect(),
+            credentials: Vec::new(),
             seed: guest.seed.as_ref().map(seed_files),
             agent: guest.agent,
         })

@@ -57,7 +57,17 @@ pub fn requirements() -> Result<(), Vec<Missing>> {
         found.push(missing("root", "real guests need it; run the lab as root"));
     }
     programs(has_program, &mut found);
-    filesystems(&fs::read_to_string("/proc/filesystems").unwrap_or_default(), &mut found);
+    filesystems(&fs::read_to_string("/proc/filesystems").unwrap_or_default(), load, &mut found);
+    let keyrings = Path::new("/usr/share/keyrings");
+    if !["gpg", "pgp"]
+        .iter()
+        .any(|e| keyrings.join("debian-archive-keyring").with_extension(e).exists())
+    {
+        found.push(missing(
+            "the keys of Debian's archive",
+            "apt-get install debian-archive-keyring",
+        ));
+    }
     if !Path::new("/dev/loop-control").exists() {
         found.push(missing(
             "/dev/loop-control",
@@ -94,15 +104,21 @@ fn has_program(name: &str) -> bool {
     host::PATH.split(':').any(|directory| Path::new(directory).join(name).is_file())
 }
 
-fn filesystems(known: &str, found: &mut Vec<Missing>) {
+fn filesystems(known: &str, load: impl Fn(&str) -> bool, found: &mut Vec<Missing>) {
     for name in ["ext4", "tmpfs", "cgroup2"] {
-        if !known.lines().any(|line| line.split_whitespace().last() == Some(name)) {
+        let listed = known.lines().any(|line| line.split_whitespace().last() == Some(name));
+        // A module shows up only once it is loaded.
+        if !listed && !load(name) {
             found.push(missing(
                 format!("the file system {name}"),
                 format!("use a kernel that has it, or load its module: modprobe {name}"),
             ));
         }
     }
+}
+
+fn load(module: &str) -> bool {
+    host::run("modprobe", [module]).is_ok()
 }
 
 fn shm_is_tmpfs(mounts: &str) -> bool {
@@ -163,7 +179,7 @@ mod tests {
     #[test]
     fn names_a_missing_file_system() {
         let mut found = Vec::new();
-        filesystems("nodev\ttmpfs\nnodev\tcgroup2\n\text3\n", &mut found);
+        filesystems("nodev\tcgroup2\n\text3\n", |name| name != "ext4", &mut found);
         assert_eq!(
             texts(&found),
             ["the file system ext4: use a kernel that has it, or load its module: modprobe ext4"]

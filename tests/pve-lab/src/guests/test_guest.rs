@@ -1,48 +1,25 @@
 //! A guest for tests of modules: no PVE, just a Debian to run things in.
-//!
-//! All guests of a process share a network that exists as long as one of them does. What a process
-//! that was killed left behind is removed by the next one that makes guests.
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
-use super::cgroup::{self, Cgroup};
+use super::host;
 use super::launch::{Card, Machine};
-use super::machines::{Home, Machines};
-use super::{host, requirements};
-use crate::image::{Image, Suite, cache};
-use crate::network::{self, Network, Pool};
-use crate::repository;
-
-/// Networks of tests are called this and the process's number.
-const PREFIX: &str = "ft";
+use super::test_network::Shared;
+use crate::image::{Image, Suite};
 
 /// How long a guest may take until it is up.
 const BOOT_LIMIT: Duration = Duration::from_secs(60);
 
-static SHARED: Mutex<Weak<Shared>> = Mutex::new(Weak::new());
 static MODULES: AtomicU32 = AtomicU32::new(0);
-
-/// What the guests of this process share.
-struct Shared {
-    name: String,
-    machines: Machines,
-    network: Mutex<Network>,
-    gateway: String,
-    bridge: network::Bridge,
-    key: PathBuf,
-    public_key: String,
-    next: AtomicU32,
-    _server: repository::Server,
-}
 
 /// What a command in a guest did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,7 +54,16 @@ impl TestGuest {
     /// Panics with what is missing and what to do about it if this machine cannot run guests: a
     /// test that needs one must not pass without.
     pub fn boot(suite: Suite) -> Self {
-        match Self::try_boot(suite) {
+        Self::boot_image(Image::cloud(suite))
+    }
+
+    /// Boots a guest from an image, one without Python perhaps, and waits until it is up.
+    ///
+    /// # Panics
+    ///
+    /// As [`TestGuest::boot`].
+    pub fn boot_image(image: Image) -> Self {
+        match Self::try_boot(image) {
             Ok(guest) => guest,
             #[expect(clippy::panic, reason = "for tests only, and documented")]
             Err(e) => panic!("no guest for this test: {e:#}"),
@@ -85,23 +71,28 @@ impl TestGuest {
     }
 
     /// Boots a guest, or says why it does not.
-    pub fn try_boot(suite: Suite) -> Result<Self> {
-        let image = Image::cloud(suite).ensure()?;
+    pub fn try_boot(image: Image) -> Result<Self> {
         let shared = Shared::get()?;
+        let file = image.ensure()?;
         let number = shared.next.fetch_add(1, Ordering::Relaxed);
         let vmid = 100 + number;
         let last = u8::try_from(10 + number).context("too many guests in one process")?;
         let address = shared.bridge.address(last);
         let disk = shared.machines.home().state.join(format!("{vmid}.raw"));
         host::finish(
-            host::command("qemu-img").args(["convert", "-O", "raw"]).arg(&image).arg(&disk),
+            host::command("qemu-img").args(["convert", "-O", "raw"]).arg(&file).arg(&disk),
         )?;
         let mac = format!("bc:24:11:00:00:{last:02x}");
         let machine = Machine {
             vmid,
             netns: shared.name.clone(),
             disk: Some(disk),
-            seed: Some(shared.seed(suite, &mac, &address)),
+            seed: image.cloud_init.then(|| shared.seed(image.suite, &mac, &address)),
+            credentials: if image.cloud_init {
+                Vec::new()
+            } else {
+                shared.credentials(&mac, &address)
+            },
             cards: vec![Card {
                 slot: 0,
                 mac,
@@ -280,134 +271,6 @@ impl Drop for TestGuest {
         let state = &self.shared.machines.home().state;
         let _ = fs::remove_file(state.join(format!("{}.raw", self.vmid)));
     }
-}
-
-impl Shared {
-    fn get() -> Result<Arc<Self>> {
-        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(standing) = shared.upgrade() {
-            return Ok(standing);
-        }
-        let made = Arc::new(Self::make()?);
-        *shared = Arc::downgrade(&made);
-        Ok(made)
-    }
-
-    fn make() -> Result<Self> {
-        if let Err(missing) = requirements() {
-            let texts: Vec<String> = missing.iter().map(ToString::to_string).collect();
-            bail!("this machine lacks {}", texts.join("; "));
-        }
-        remove_stale()?;
-        let process = std::process::id();
-        let name = format!("{PREFIX}{process}");
-        remove(&name)?;
-        let home = home(&name)?;
-        fs::create_dir_all(&home.state)?;
-        let mut network =
-            Network::up(&name, &["vmbr0".to_owned()], Pool::tests(), &home.group, &home.state)?;
-        let started = repository::Server::start(&name);
-        let server = match started {
-            Ok(server) => server,
-            Err(e) => {
-                let _ = network.down();
-                return Err(e);
-            }
-        };
-        let key = home.state.join("id_ed25519");
-        host::finish(
-            host::command("ssh-keygen")
-                .args(["-q", "-t", "ed25519", "-N", "", "-C", "test", "-f"])
-                .arg(&key),
-        )?;
-        let public_key = fs::read_to_string(key.with_extension("pub"))?;
-        let bridge = network.plan().bridges[0].clone();
-        Ok(Self {
-            name,
-            gateway: bridge.gateway(),
-            bridge,
-            machines: Machines::new(home),
-            network: Mutex::new(network),
-            key,
-            public_key: public_key.trim().to_owned(),
-            next: AtomicU32::new(0),
-            _server: server,
-        })
-    }
-
-    fn ssh(&self, address: &str) -> Command {
-        let mut command = host::command("ssh");
-        command
-            .args(["-F", "none", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5"])
-            .args(["-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null"])
-            .args(["-o", "LogLevel=ERROR", "-o", "IdentitiesOnly=yes", "-i"])
-            .arg(&self.key)
-            .arg(format!("root@{address}"));
-        command
-    }
-
-    fn seed(&self, suite: Suite, mac: &str, address: &str) -> Vec<(String, String)> {
-        let user_data = format!(
-            "#cloud-config\nhostname: test-{suite}\nmanage_etc_hosts: true\n\
-             disable_root: false\nssh_authorized_keys:\n  - {key}\n\
-             users:\n  - default\n  - name: root\n    ssh_authorized_keys:\n      - {key}\n",
-            suite = suite.as_str(),
-            key = self.public_key,
-        );
-        let gateway = &self.gateway;
-        let network_config = format!(
-            "version: 1\nconfig:\n    - type: physical\n      name: eth0\n      \
-             mac_address: '{mac}'\n      subnets:\n      - type: static\n        \
-             address: '{address}'\n        netmask: '255.255.255.0'\n        \
-             gateway: '{gateway}'\n    - type: nameserver\n      address:\n      \
-             - '{gateway}'\n      search:\n      - 'lab.test'\n"
-        );
-        let meta_data = format!("instance-id: {}-{address}\n", self.name);
-        [("user-data", user_data), ("network-config", network_config), ("meta-data", meta_data)]
-            .map(|(name, text)| (name.to_owned(), text))
-            .to_vec()
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        let network = self.network.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Err(e) = network.down().and_then(|()| remove(&self.name)) {
-            eprintln!("cannot remove the network of tests: {e:#}");
-        }
-    }
-}
-
-fn home(name: &str) -> Result<Home> {
-    Ok(Home {
-        state: cache::directory().join("tests").join(name),
-        run: Path::new("/dev/shm").join(format!("ferrite.{name}")),
-        group: Cgroup::top(&format!("ferrite.{name}"))?,
-    })
-}
-
-/// Removes all of a test network.
-fn remove(name: &str) -> Result<()> {
-    let home = home(name)?;
-    home.group.remove()?;
-    network::remove(name)?;
-    cache::remove(&home.run)?;
-    cache::remove(&home.state)
-}
-
-/// Removes what processes left that are no more.
-fn remove_stale() -> Result<()> {
-    for entry in fs::read_dir(cgroup::root()?)?.flatten() {
-        let file_name = entry.file_name();
-        let Some(name) = file_name.to_str().and_then(|n| n.strip_prefix("ferrite.")) else {
-            continue;
-        };
-        let process = name.strip_prefix(PREFIX).and_then(|p| p.parse::<u32>().ok());
-        if process.is_some_and(|p| !Path::new("/proc").join(p.to_string()).exists()) {
-            remove(name)?;
-        }
-    }
-    Ok(())
 }
 
 fn quote(text: &str) -> String {

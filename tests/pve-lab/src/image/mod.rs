@@ -62,6 +62,11 @@ impl Image {
         Self { suite, cloud_init: true }
     }
 
+    /// A release without Python and cloud-init; only trixie's systemd can be told what it needs.
+    pub fn without_python() -> Self {
+        Self { suite: Suite::Trixie, cloud_init: false }
+    }
+
     /// The image's name, as upstream names its own.
     pub fn file_name(self) -> String {
         let version = self.suite.version();
@@ -74,6 +79,21 @@ impl Image {
         let trust = Trust::ensure()?;
         let key = cache::key(&[&build::recipe(self), &trust.identity()?]);
         let name = format!("{key}-{}-{}", cache::week(), self.file_name());
-        cache::entry(&name, |path| build::image(self, &trust, path))
+        let path = cache::entry(&name, |path| build::image(self, &trust, path))?;
+        prune(&name);
+        Ok(path)
+    }
+}
+
+/// Removes images of the same name that are older than the one given by a month.
+fn prune(name: &str) {
+    let number = |name: &str| name.split('-').nth(1).and_then(|week| week.parse::<u64>().ok());
+    let same = |a: &str, b: &str| a.splitn(3, '-').nth(2) == b.splitn(3, '-').nth(2);
+    for entry in std::fs::read_dir(cache::directory()).into_iter().flatten().flatten() {
+        let other = entry.file_name().to_string_lossy().into_owned();
+        if same(name, &other) && number(&other) < number(name).map(|week| week.saturating_sub(4)) {
+            // Another process may have been faster.
+            let _ = cache::remove(&entry.path());
+        }
     }
 }
