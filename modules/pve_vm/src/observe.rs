@@ -1,0 +1,135 @@
+//! What is there. Reads only.
+
+use std::collections::BTreeMap;
+
+use ansible_module::Failure;
+use pve_client::Error;
+use pve_types::{NodeName, Vmid};
+
+use crate::found::{Found, Guest};
+use crate::identity;
+use crate::params::Params;
+use crate::plan::plan;
+use crate::preflight;
+use crate::target::{Pauses, Session, failure};
+use crate::wait;
+
+/// Reads the state. When there is nothing left to change, what is asked for by `wait_for` is waited
+/// for; when there is, all that can be known to stand against it is looked for first.
+///
+/// # Errors
+/// When the state cannot be read, is not reached in time, or something stands against the plan.
+pub(crate) async fn observe(params: &Params, session: &mut Session) -> Result<Found, Failure> {
+    session.wrote = false;
+    let mut found = Found { guest: read(params, session).await?, address: None };
+    let mut changes = plan(params, &found)?;
+    if !changes.is_empty() && found.guest.as_ref().is_some_and(|guest| guest.lock.is_some()) {
+        found.guest = unlocked(params, session, found.guest).await?;
+        changes = plan(params, &found)?;
+    }
+    let done = changes.iter().all(|change| session.applied && change.is_settled());
+    if done || session.run.check_mode {
+        found.address = wait::address(params, session, found.guest.as_ref()).await?;
+    }
+    if !changes.is_empty() && !session.applied {
+        preflight::check(session, &found, &changes).await?;
+    }
+    Ok(found)
+}
+
+/// Reads the machine, where it is now.
+async fn read(params: &Params, session: &mut Session) -> Result<Option<Guest>, Failure> {
+    let mut pauses = Pauses::new(std::time::Duration::from_secs(5));
+    loop {
+        let place = match &session.known {
+            Some(place) => Some(place.clone()),
+            None => identity::find(params, session).await?,
+        };
+        let Some((node, vmid)) = place else { return Ok(None) };
+        match load(session, &node, vmid).await {
+            Ok(guest) if guest.lock.as_deref() == Some("create") => {
+                // its configuration is not yet what it will be, its name included
+                return unlocked(params, session, Some(guest)).await;
+            }
+            Ok(guest) => return accept(params, session, guest).map(Some),
+            // moved since the list was made, or removed: look again where it is
+            Err(error) if error.is_gone() => {
+                let known = session.known.take().is_some();
+                if !pauses.pause().await {
+                    return if known { Ok(None) } else { Err(gone(&error, &node, vmid)) };
+                }
+            }
+            Err(error) => {
+                let what = format!("failed to read vm {vmid} on {node}");
+                return Err(failure(error).context(&what));
+            }
+        }
+    }
+}
+
+fn gone(error: &Error, node: &NodeName, vmid: Vmid) -> Failure {
+    Failure::new(format!("vm {vmid} is listed on {node}, but it is not there: {error}"))
+}
+
+fn accept(params: &Params, session: &mut Session, guest: Guest) -> Result<Guest, Failure> {
+    identity::same_name(params, guest.vmid, guest.name())?;
+    if let Some(node) = params.node.as_ref().filter(|node| **node != guest.node) {
+        session.run.warn(format!(
+            "{} is on {}, not on {node}; it was worked on where it is and not moved",
+            guest.label(),
+            guest.node
+        ));
+    }
+    session.known = Some((guest.node.clone(), guest.vmid));
+    Ok(guest)
+}
+
+async fn load(session: &Session, node: &NodeName, vmid: Vmid) -> Result<Guest, Error> {
+    let qemu = session.client.node(node).qemu(vmid);
+    let status = qemu.status().await?;
+    let mut guest = Guest {
+        vmid,
+        node: node.clone(),
+        config: BTreeMap::new(),
+        running_config: BTreeMap::new(),
+        pending: BTreeMap::new(),
+        digest: None,
+        running: status.is_running(),
+        ha_managed: status.is_managed_by_ha(),
+        status: match status.qmpstatus {
+            Some(word) if status.status == "running" => word,
+            _ => status.status,
+        },
+        lock: status.lock,
+    };
+    guest.set_pending(qemu.pending().await?);
+    if let Some(lock) = guest.running_config.get("lock") {
+        guest.lock = Some(lock.clone());
+    }
+    Ok(guest)
+}
+
+/// Waits until the machine is not locked any more. The lock itself is never touched.
+async fn unlocked(
+    params: &Params,
+    session: &mut Session,
+    guest: Option<Guest>,
+) -> Result<Option<Guest>, Failure> {
+    let Some(mut guest) = guest else { return Ok(None) };
+    let mut pauses = Pauses::new(session.timeout);
+    while let Some(lock) = guest.lock.clone() {
+        if !pauses.pause().await {
+            return Err(identity::still_locked(session, &guest.label(), &lock));
+        }
+        match load(session, &guest.node, guest.vmid).await {
+            Ok(again) => guest = again,
+            // a creation that failed takes its configuration away again
+            Err(error) if error.is_gone() => return Ok(None),
+            Err(error) => {
+                let what = format!("failed to read {}", guest.label());
+                return Err(failure(error).context(&what));
+            }
+        }
+    }
+    accept(params, session, guest).map(Some)
+}

@@ -1,0 +1,161 @@
+//! The declaration: what a task may ask for.
+
+use pve_client::ConnectOptions;
+use pve_types::address::{Family, NetSlot, Policy};
+use pve_types::{NodeName, StorageId, Vmid};
+use schemars::JsonSchema;
+use secret::Secret;
+use serde::Deserialize;
+
+use crate::settings::Settings;
+
+/// Create, change, start, stop and remove virtual machines of Proxmox VE.
+///
+/// What the task says is compared with what is there, by PVE's own meaning of each value, and only
+/// the differences are written; what the task does not say stays as it is. MAC addresses and
+/// volumes of an existing machine are never made anew. Check mode foretells every change, the
+/// creation of a machine with its whole configuration included.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub(crate) struct Params {
+    /// The connection to the API.
+    #[serde(flatten)]
+    pub(crate) connection: ConnectOptions,
+    /// What the machine should be.
+    #[serde(default)]
+    pub(crate) state: State,
+    /// The number of the machine. It decides which machine is meant; if O(name) is given as well, it
+    /// must be that machine's name. Without it a new machine gets the next free number.
+    #[serde(default)]
+    pub(crate) vmid: Option<Vmid>,
+    /// The name of the machine. Without O(vmid) it decides which machine is meant, and must be
+    /// unique then.
+    #[serde(default)]
+    pub(crate) name: Option<String>,
+    /// The node on which a new machine is made. An existing machine is worked on where it is now.
+    #[serde(default)]
+    pub(crate) node: Option<NodeName>,
+    /// The pool that a new machine becomes a member of.
+    #[serde(default)]
+    pub(crate) pool: Option<String>,
+    /// The image that the first disk of a new machine is made from, as a volume:
+    /// `local:import/debian-13.qcow2`. Without effect on an existing machine.
+    #[serde(default)]
+    pub(crate) image: Option<String>,
+    /// The storage of the cloud-init drive that is added when a cloud-init option is given and
+    /// there is no such drive. The storage of the first disk by default.
+    #[serde(default)]
+    pub(crate) cloudinit_storage: Option<StorageId>,
+    /// The settings of the machine.
+    #[serde(flatten)]
+    pub(crate) settings: Settings,
+    /// The password of the cloud-init user. PVE never shows it again, so it cannot be compared.
+    #[serde(default)]
+    pub(crate) cipassword: Option<Secret>,
+    /// When O(cipassword) is written.
+    #[serde(default)]
+    pub(crate) update_password: UpdatePassword,
+    /// Settings to take away, by PVE's names: `[description, net1]`. A disk is only detached.
+    #[serde(default)]
+    pub(crate) delete: Vec<String>,
+    /// Whether an existing machine's settings are changed.
+    #[serde(default = "yes")]
+    pub(crate) update: bool,
+    /// Let V(stopped) stop a machine hard when it does not shut down in time, and V(absent) stop a
+    /// running machine.
+    #[serde(default)]
+    pub(crate) force: bool,
+    /// Whether V(absent) also takes the machine out of backup jobs, replication and HA.
+    #[serde(default)]
+    pub(crate) purge: bool,
+    /// Whether V(absent) also removes volumes of the machine's number that its configuration does
+    /// not name.
+    #[serde(default)]
+    pub(crate) destroy_unreferenced_disks: bool,
+    /// What V(started) waits for.
+    #[serde(default)]
+    pub(crate) wait_for: WaitFor,
+    /// How many seconds a task of PVE, a lock of the machine or what O(wait_for) says is waited for.
+    #[serde(default = "wait_timeout")]
+    #[schemars(range(min = 1))]
+    pub(crate) wait_timeout: u64,
+    /// How many seconds a machine has to shut down.
+    #[serde(default = "shutdown_timeout")]
+    #[schemars(range(min = 1))]
+    pub(crate) shutdown_timeout: u64,
+    /// The interface whose MAC address decides about the machine's address, in place of the
+    /// lowest-numbered one: `net1`.
+    #[serde(default)]
+    pub(crate) address_net: Option<NetSlot>,
+    /// The family of addresses that is taken if the interface has both.
+    #[serde(default)]
+    pub(crate) address_family: Family,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn wait_timeout() -> u64 {
+    300
+}
+
+fn shutdown_timeout() -> u64 {
+    120
+}
+
+/// What the machine should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum State {
+    /// There, with these settings, running or not.
+    #[default]
+    Present,
+    /// There, with these settings, and running.
+    Started,
+    /// There, with these settings, and not running.
+    Stopped,
+    /// Not there.
+    Absent,
+    /// As it is: nothing is changed, what is there is returned.
+    Current,
+}
+
+/// What a started machine is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum WaitFor {
+    /// That it runs.
+    #[default]
+    Running,
+    /// That its agent answers.
+    Agent,
+    /// That the interface with the MAC address of its first NIC has an address.
+    Address,
+    /// Nothing.
+    None,
+}
+
+/// When a password is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum UpdatePassword {
+    /// When the machine is made.
+    #[default]
+    OnCreate,
+    /// Each time, which is a change each time.
+    Always,
+}
+
+impl Params {
+    /// How an address is chosen.
+    #[must_use]
+    pub(crate) fn policy(&self) -> Policy {
+        Policy { net: self.address_net, prefer: self.address_family, ..Policy::default() }
+    }
+
+    /// Whether the machine's own word is asked for.
+    #[must_use]
+    pub(crate) fn asks_guest(&self) -> bool {
+        matches!(self.wait_for, WaitFor::Address | WaitFor::Agent)
+    }
+}

@@ -1,0 +1,147 @@
+//! A machine that is there: the differences, and only these.
+//!
+//! Of network interfaces, drives and the firmware's table the sub-options that are not given stay.
+//! Every other value is wanted as a whole: an `ipconfig0` without a gateway means that there is
+//! none.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ansible_module::Failure;
+use pve_types::property::Boot;
+use pve_types::{Setting, slot};
+
+use super::cloudinit;
+use super::create::{is_drive, line};
+use super::disk::{DiskWant, Outcome};
+use super::net;
+use crate::change::{Change, Edit};
+use crate::found::Guest;
+use crate::params::{Params, UpdatePassword};
+use crate::wanted::{Want, Wanted};
+
+/// The steps that bring a machine's settings to what is wanted.
+///
+/// # Errors
+/// When a disk would have to be shrunk, moved or replaced.
+pub(crate) fn plan(
+    params: &Params,
+    wanted: &Wanted,
+    guest: &Guest,
+) -> Result<Vec<Change>, Failure> {
+    let label = guest.label();
+    let mut wanted = wanted.clone();
+    if let Some((slot, want)) = cloudinit::missing_drive(params, &wanted, Some(guest)) {
+        wanted.insert(slot, want);
+    }
+    let mut edit = Edit {
+        label: label.clone(),
+        set: BTreeMap::new(),
+        delete: BTreeSet::new(),
+        before: BTreeMap::new(),
+        digest: guest.digest.clone(),
+        allocates: false,
+    };
+    let mut grown = Vec::new();
+    for (key, want) in &wanted {
+        let current = guest.config.get(key).map(String::as_str);
+        let outcome = match want {
+            Want::Remove => {
+                if current.is_some_and(|value| !value.trim().is_empty()) {
+                    edit.delete.insert(key.clone());
+                }
+                Outcome::default()
+            }
+            Want::Text(text) => text_outcome(key, current, text),
+            Want::Options(options) if is_drive(key) => {
+                let disk = DiskWant::new(key, options)?;
+                match current {
+                    Some(current) => disk.update(key, current),
+                    None => disk.create(key),
+                }
+                .map_err(|failure| failure.context(&format!("failed to plan {label}")))?
+            }
+            Want::Options(options) => options_outcome(key, current, options),
+        };
+        if let Some(line) = outcome.line {
+            edit.set.insert(key.clone(), line);
+        }
+        if let Some((from, to)) = outcome.grow {
+            grown.push(Change::Grow { label: label.clone(), disk: key.clone(), from, to });
+        }
+        edit.allocates |= outcome.allocates;
+    }
+    if params.update_password == UpdatePassword::Always
+        && let Some(password) = &params.cipassword
+    {
+        edit.set.insert("cipassword".into(), password.expose().to_owned());
+    }
+    for key in edit.set.keys().chain(&edit.delete) {
+        if let Some(before) = guest.config.get(key) {
+            edit.before.insert(key.clone(), before.clone());
+        }
+    }
+    Ok(steps(edit, grown, guest))
+}
+
+fn text_outcome(key: &str, current: Option<&str>, wanted: &str) -> Outcome {
+    let holds = Setting::of(key).holds(key, current, wanted);
+    Outcome { line: (!holds).then(|| wanted.to_owned()), ..Outcome::default() }
+}
+
+fn options_outcome(
+    key: &str,
+    current: Option<&str>,
+    wanted: &BTreeMap<String, Option<String>>,
+) -> Outcome {
+    let Setting::Line(grammar) = Setting::of(key) else {
+        return text_outcome(key, current, &line(key, wanted));
+    };
+    let is_net = slot(key).is_some_and(|(family, _)| family == "net");
+    let changed = match current {
+        Some(current) if is_net => net::update(wanted, current),
+        Some(current) if key == "smbios1" => net::merge(grammar, wanted, current),
+        _ => {
+            let whole = line(key, wanted);
+            (!Setting::of(key).holds(key, current, &whole)).then_some(whole)
+        }
+    };
+    Outcome { line: changed, ..Outcome::default() }
+}
+
+/// The edit and what has to follow it.
+fn steps(mut edit: Edit, grown: Vec<Change>, guest: &Guest) -> Vec<Change> {
+    let later = boot_after_devices(&mut edit, guest);
+    let pending = guest.pending.keys().any(|key| cloudinit::is_cloudinit(key));
+    let changed = edit.set.keys().chain(&edit.delete).any(|key| cloudinit::is_cloudinit(key));
+    let regenerate = guest.running && guest.cloudinit_drive().is_some() && (changed || pending);
+    let label = edit.label.clone();
+    let mut plan = Vec::new();
+    if !edit.set.is_empty() || !edit.delete.is_empty() {
+        plan.push(Change::Set(edit));
+    }
+    plan.extend(later.map(Change::Set));
+    plan.extend(grown);
+    if regenerate {
+        plan.push(Change::Regenerate { label });
+    }
+    plan
+}
+
+/// PVE refuses a boot order with a device that is not there yet, also when the same call adds it:
+/// the order is written after the devices.
+fn boot_after_devices(edit: &mut Edit, guest: &Guest) -> Option<Edit> {
+    let boot = edit.set.get("boot")?.clone();
+    let added =
+        |device: &&str| edit.set.contains_key(*device) && !guest.config.contains_key(*device);
+    Boot::new(&boot).order().iter().find(|device| added(device))?;
+    edit.set.remove("boot");
+    let before = edit.before.remove("boot");
+    Some(Edit {
+        label: edit.label.clone(),
+        set: BTreeMap::from([("boot".to_owned(), boot)]),
+        delete: BTreeSet::new(),
+        before: before.map(|line| ("boot".to_owned(), line)).into_iter().collect(),
+        digest: None,
+        allocates: false,
+    })
+}

@@ -1,0 +1,199 @@
+//! The settings of a machine, by the names that users of `proxmox_kvm` know.
+//!
+//! They are declared here and nowhere else: [`crate::wanted`] reads them by their names and
+//! [`pve_types::Setting`] knows how each is compared.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::lined::Lined;
+
+/// Slots of one family: `{net0: ..., net1: ...}`. A slot that is null is taken away.
+pub(crate) type Slots = BTreeMap<String, Option<Lined>>;
+
+/// What can be set.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct Settings {
+    /// Whether the machine has ACPI, which an orderly shutdown without agent needs.
+    pub(crate) acpi: Option<bool>,
+    /// The host's processors that it may run on: `0,5,8-11`.
+    pub(crate) affinity: Option<String>,
+    /// The guest agent: V(true), or a line or mapping such as `enabled=1,fstrim_cloned_disks=1`.
+    pub(crate) agent: Option<Lined>,
+    /// The least memory in MiB that ballooning leaves; 0 turns ballooning off.
+    pub(crate) balloon: Option<u64>,
+    /// The firmware.
+    pub(crate) bios: Option<Bios>,
+    /// The devices to start from: `order=scsi0;net0`.
+    pub(crate) boot: Option<Lined>,
+    /// Own cloud-init files, as volumes: `user=local:snippets/user.yml`.
+    pub(crate) cicustom: Option<String>,
+    /// The form of the cloud-init drive.
+    pub(crate) citype: Option<CiType>,
+    /// Whether cloud-init upgrades all packages at the first start. A new machine gets V(false)
+    /// unless this says otherwise, because the upgrade holds the package lock for minutes.
+    pub(crate) ciupgrade: Option<bool>,
+    /// The user that cloud-init makes.
+    pub(crate) ciuser: Option<String>,
+    /// The number of cores per socket.
+    #[schemars(range(min = 1))]
+    pub(crate) cores: Option<u64>,
+    /// The processor: a model, or a line or mapping such as `host,flags=+aes`.
+    pub(crate) cpu: Option<Lined>,
+    /// How many processors' time it may use.
+    pub(crate) cpulimit: Option<f64>,
+    /// Its share of the processors' time against other machines.
+    pub(crate) cpuunits: Option<u64>,
+    /// Notes.
+    pub(crate) description: Option<String>,
+    /// The disk of the UEFI firmware: `{storage: local, efitype: 4m, pre_enrolled_keys: true}`.
+    pub efidisk0: Option<Lined>,
+    /// What may be plugged while it runs: `network,disk,usb`.
+    pub(crate) hotplug: Option<String>,
+    /// Drives on the IDE bus, `ide0` to `ide3`; see O(scsi).
+    pub(crate) ide: Option<Slots>,
+    /// What cloud-init gives each interface: `{ipconfig0: "ip=10.0.0.5/24,gw=10.0.0.1"}`.
+    pub(crate) ipconfig: Option<Slots>,
+    /// The keyboard's language on the VNC console.
+    pub(crate) keyboard: Option<String>,
+    /// Whether it uses the processor's virtualisation.
+    pub(crate) kvm: Option<bool>,
+    /// Whether its clock shows local time.
+    pub(crate) localtime: Option<bool>,
+    /// The board: `q35`, or a line or mapping such as `q35,viommu=intel`.
+    pub(crate) machine: Option<Lined>,
+    /// Memory in MiB.
+    pub(crate) memory: Option<Lined>,
+    /// Name servers for cloud-init.
+    pub(crate) nameservers: Option<Vec<String>>,
+    /// Network interfaces, `net0` to `net31`, each a line or a mapping:
+    /// `{net0: {model: virtio, bridge: vmbr0, tag: 10}}`. The model is `virtio` if a new interface
+    /// says none. Sub-options that are not given stay, null takes one away.
+    pub(crate) net: Option<Slots>,
+    /// Whether it sees NUMA nodes.
+    pub(crate) numa_enabled: Option<bool>,
+    /// Whether it starts with its node.
+    pub(crate) onboot: Option<bool>,
+    /// The operating system, for the server's choice of emulated hardware.
+    pub(crate) ostype: Option<OsType>,
+    /// Whether it is protected against removal, and its disks with it.
+    pub(crate) protection: Option<bool>,
+    /// Whether it may reboot; if not it stops.
+    pub(crate) reboot: Option<bool>,
+    /// A source of random numbers: `source=/dev/urandom`.
+    pub rng0: Option<String>,
+    /// Drives on the SATA bus, `sata0` to `sata5`; see O(scsi).
+    pub(crate) sata: Option<Slots>,
+    /// Drives on the SCSI bus, `scsi0` to `scsi30`, each a line or a mapping:
+    /// `{scsi0: {storage: local, size: 8G, discard: on, iothread: true}}`. O(image) or `import_from`
+    /// is the source of a new disk. The size is absolute: a disk is grown to it, and never shrunk.
+    pub(crate) scsi: Option<Slots>,
+    /// The SCSI controller.
+    pub(crate) scsihw: Option<ScsiHardware>,
+    /// Domains to search, for cloud-init.
+    pub(crate) searchdomains: Option<Vec<String>>,
+    /// Serial ports, `serial0` to `serial3`: `{serial0: socket}`.
+    pub(crate) serial: Option<Slots>,
+    /// Its share of memory against other machines when ballooning.
+    pub(crate) shares: Option<u64>,
+    /// The number of sockets.
+    #[schemars(range(min = 1))]
+    pub(crate) sockets: Option<u64>,
+    /// Public keys for the cloud-init user, one a line. The text of the keys, not a path.
+    pub(crate) sshkeys: Option<String>,
+    /// The clock's start: `now`, or a date.
+    pub(crate) startdate: Option<String>,
+    /// Order and delays when it starts with its node: `order=3,up=10`.
+    pub(crate) startup: Option<Lined>,
+    /// Whether it has a tablet as pointing device.
+    pub(crate) tablet: Option<bool>,
+    /// Labels. All of them: one that is not in the list is taken away.
+    pub(crate) tags: Option<Vec<String>>,
+    /// The state of the TPM: `{storage: local, version: v2.0}`.
+    pub tpmstate0: Option<Lined>,
+    /// The number of processors that are plugged in at the start.
+    pub(crate) vcpus: Option<u64>,
+    /// The display: `serial0`, or a line or mapping such as `qxl,memory=32`.
+    pub(crate) vga: Option<Lined>,
+    /// Drives on the VirtIO bus, `virtio0` to `virtio15`; see O(scsi).
+    pub(crate) virtio: Option<Slots>,
+    /// The storage for its memory when it hibernates.
+    pub(crate) vmstatestorage: Option<String>,
+    /// A watchdog: `i6300esb,action=reset`.
+    pub(crate) watchdog: Option<String>,
+}
+
+/// The firmware.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Bios {
+    /// A classic BIOS.
+    Seabios,
+    /// UEFI; O(efidisk0) keeps its variables.
+    Ovmf,
+}
+
+/// The form of the cloud-init drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum CiType {
+    /// For Windows.
+    Configdrive2,
+    /// For all others.
+    Nocloud,
+    /// For OpenNebula images.
+    Opennebula,
+}
+
+/// The operating system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum OsType {
+    /// Anything else.
+    Other,
+    /// Windows XP.
+    Wxp,
+    /// Windows 2000.
+    W2k,
+    /// Windows 2003.
+    W2k3,
+    /// Windows 2008.
+    W2k8,
+    /// Windows Vista.
+    Wvista,
+    /// Windows 7.
+    Win7,
+    /// Windows 8, 2012.
+    Win8,
+    /// Windows 10, 2016, 2019.
+    Win10,
+    /// Windows 11, 2022, 2025.
+    Win11,
+    /// Linux 2.4.
+    L24,
+    /// Linux 2.6 and later.
+    L26,
+    /// Solaris and its kin.
+    Solaris,
+}
+
+/// The SCSI controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ScsiHardware {
+    /// LSI 53C895A.
+    Lsi,
+    /// LSI 53C810.
+    Lsi53c810,
+    /// MegaRAID.
+    Megasas,
+    /// VMware's.
+    Pvscsi,
+    /// VirtIO, one for all disks.
+    VirtioScsiPci,
+    /// VirtIO, one for each disk, as `iothread` needs.
+    VirtioScsiSingle,
+}

@@ -1,0 +1,149 @@
+//! What is shown: the difference in PVE's words, and what is returned.
+
+use std::collections::BTreeMap;
+
+use ansible_module::Diff;
+use pve_types::address::{Reason, Source};
+use pve_types::{NodeName, Vmid};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::change::{Change, readable};
+use crate::found::{Found, label};
+use crate::params::Params;
+use crate::plan::cloudinit::is_cloudinit;
+use crate::target::Session;
+
+/// Keys that say nothing to a reader of a difference.
+const BOOKKEEPING: [&str; 3] = ["digest", "meta", "vmgenid"];
+
+/// The configuration before and after, secrets masked.
+pub(crate) fn diff(params: &Params, found: &Found, plan: &[Change]) -> Vec<Diff> {
+    if plan.is_empty() {
+        return Vec::new();
+    }
+    let before: BTreeMap<String, String> =
+        found.guest.as_ref().map(|guest| guest.config.clone()).unwrap_or_default();
+    let status = found.guest.as_ref().map(|guest| guest.status.clone());
+    let (mut after, mut next) = (Some(before.clone()), status.clone());
+    for change in plan {
+        match change {
+            Change::Create(creation) => {
+                after = Some(creation.config.clone());
+                next = Some("stopped".into());
+            }
+            Change::Set(edit) => {
+                if let Some(after) = &mut after {
+                    after.retain(|key, _| !edit.delete.contains(key));
+                    after.extend(edit.set.clone());
+                }
+            }
+            Change::Grow { disk, to, .. } => {
+                if let Some(line) = after.as_mut().and_then(|after| after.get_mut(disk)) {
+                    let grammar = pve_types::property::Disk::GRAMMAR;
+                    let mut options = grammar.options(line);
+                    options.insert("size".into(), to.to_string());
+                    *line = grammar.line(&options);
+                }
+            }
+            Change::Start { .. } | Change::Resume { .. } => next = Some("running".into()),
+            Change::Shutdown { .. } => next = Some("stopped".into()),
+            Change::Destroy { .. } => (after, next) = (None, None),
+            Change::Regenerate { .. } => {}
+        }
+    }
+    let name = found.guest.as_ref().map_or_else(
+        || label(params.name.as_deref(), params.vmid),
+        |guest| format!("{} on {}", guest.label(), guest.node),
+    );
+    vec![Diff {
+        before_header: name.clone(),
+        after_header: name,
+        before: text(found.guest.as_ref().map(|_| &before), status.as_deref()),
+        after: text(after.as_ref(), next.as_deref()),
+    }]
+}
+
+fn text(config: Option<&BTreeMap<String, String>>, status: Option<&str>) -> String {
+    let mut text = String::new();
+    if let Some(status) = status {
+        text.push_str(&format!("status: {status}\n"));
+    }
+    for (key, value) in config.into_iter().flatten() {
+        if BOOKKEEPING.contains(&key.as_str()) {
+            continue;
+        }
+        let value = readable(key, value);
+        if value.contains('\n') {
+            text.push_str(&format!("{key}:\n"));
+            for line in value.lines() {
+                text.push_str(&format!("  {line}\n"));
+            }
+        } else {
+            text.push_str(&format!("{key}: {value}\n"));
+        }
+    }
+    text
+}
+
+/// What is returned, as it was read last.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Returned {
+    /// The number of the machine; none if it is not there and no number was asked for.
+    pub(crate) vmid: Option<Vmid>,
+    /// The node it is on, or was to be made on.
+    pub(crate) node: Option<NodeName>,
+    /// Its name.
+    pub(crate) name: Option<String>,
+    /// What it does: `running`, `stopped`, `paused`, or `absent`.
+    pub(crate) status: String,
+    /// The address to reach it by, if O(wait_for) asked for it.
+    pub(crate) address: Option<String>,
+    /// How the address is known.
+    pub(crate) address_source: Option<Source>,
+    /// Why there is no address, or why it is only configured.
+    pub(crate) address_reason: Option<Reason>,
+    /// Its configuration in PVE's keys, with what is pending; passwords masked.
+    pub(crate) config: BTreeMap<String, String>,
+    /// What waits for the next stop and start, by key; the value is null if the key goes away.
+    pub(crate) pending: BTreeMap<String, Option<String>>,
+    /// Whether something waits that only a stop and start brings into force.
+    pub(crate) reboot_required: bool,
+    /// The tasks of PVE that this run started.
+    pub(crate) upids: Vec<String>,
+}
+
+/// What is returned.
+pub(crate) fn returned(params: &Params, found: &Found, session: &Session) -> Returned {
+    let (address, reason) = match &found.address {
+        Some(Ok(address)) => (Some(address), address.unobserved.clone()),
+        Some(Err(reason)) => (None, Some(reason.clone())),
+        None => (None, None),
+    };
+    let guest = found.guest.as_ref();
+    let masked = |key: &String, value: &String| (key.clone(), readable(key, value));
+    let pending: BTreeMap<String, Option<String>> = guest
+        .into_iter()
+        .flat_map(|guest| &guest.pending)
+        .map(|(key, value)| (key.clone(), value.as_deref().map(|value| readable(key, value))))
+        .collect();
+    Returned {
+        vmid: guest.map(|guest| guest.vmid).or(params.vmid),
+        node: guest.map(|guest| guest.node.clone()).or_else(|| params.node.clone()),
+        name: guest.map(|guest| guest.name().to_owned()).or_else(|| params.name.clone()),
+        status: guest.map_or_else(|| "absent".to_owned(), |guest| guest.status.clone()),
+        address: address.map(|address| address.ip.to_string()),
+        address_source: address.map(|address| address.source),
+        address_reason: reason,
+        config: guest
+            .into_iter()
+            .flat_map(|guest| &guest.config)
+            .map(|(key, value)| masked(key, value))
+            .collect(),
+        // cloud-init values wait for the drive to be written, not for a start
+        reboot_required: guest.is_some_and(|guest| guest.running)
+            && pending.keys().any(|key| !is_cloudinit(key)),
+        pending,
+        upids: session.upids.clone(),
+    }
+}

@@ -1,0 +1,142 @@
+//! The connection of one run, and what its steps keep for those after them.
+
+use std::time::Duration;
+
+use ansible_module::{Failure, Run};
+use pve_client::{Client, Error, Kind};
+use pve_types::{NodeName, Upid, Vmid};
+use tokio::runtime::Runtime;
+use tokio::time::{Instant, sleep};
+
+use crate::params::Params;
+
+/// The connection of one run.
+#[derive(Debug)]
+pub(crate) struct Target {
+    /// Drives the client's calls.
+    pub(crate) runtime: Runtime,
+    /// What the steps work with.
+    pub(crate) session: Session,
+}
+
+/// What the steps work with.
+#[derive(Debug)]
+pub(crate) struct Session {
+    /// The API.
+    pub(crate) client: Client,
+    /// The circumstances of the run.
+    pub(crate) run: Run,
+    /// How long a task, a lock or the guest is waited for.
+    pub(crate) timeout: Duration,
+    /// The machine once it is known: where it is and its number.
+    pub(crate) known: Option<(NodeName, Vmid)>,
+    /// Whether something was written since the configuration was read.
+    pub(crate) wrote: bool,
+    /// Whether something was written in this run at all.
+    pub(crate) applied: bool,
+    /// The tasks of this run.
+    pub(crate) upids: Vec<String>,
+}
+
+impl Target {
+    /// Opens the connection; nothing is sent yet.
+    ///
+    /// # Errors
+    /// When the options do not say how.
+    pub(crate) fn new(params: &Params, run: &Run) -> Result<Self, Failure> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let session = Session {
+            client: Client::connect(&params.connection)?,
+            run: run.clone(),
+            timeout: Duration::from_secs(params.wait_timeout),
+            known: None,
+            wrote: false,
+            applied: false,
+            upids: Vec::new(),
+        };
+        Ok(Self { runtime, session })
+    }
+}
+
+impl Session {
+    /// Waits for a task to end well; its warnings become the result's.
+    ///
+    /// # Errors
+    /// When the task failed or did not end in time.
+    pub(crate) async fn follow(&mut self, upid: &Upid) -> Result<(), Error> {
+        self.upids.push(upid.to_string());
+        let outcome = self.client.wait(upid, self.timeout).await?;
+        for warning in outcome.warnings {
+            self.run.warn(warning);
+        }
+        Ok(())
+    }
+}
+
+/// The pauses between two looks at something: short at first, then longer.
+#[derive(Debug)]
+pub(crate) struct Pauses {
+    deadline: Instant,
+    next: Duration,
+}
+
+impl Pauses {
+    /// Pauses until a deadline.
+    pub(crate) fn new(timeout: Duration) -> Self {
+        Self { deadline: Instant::now() + timeout, next: Duration::from_millis(100) }
+    }
+
+    /// Makes a pause; false if the deadline has passed.
+    pub(crate) async fn pause(&mut self) -> bool {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return false;
+        }
+        sleep(self.next.min(left)).await;
+        self.next = (self.next * 3 / 2).min(Duration::from_secs(2));
+        true
+    }
+}
+
+/// Does a step again while another task holds the machine, until the deadline.
+///
+/// # Errors
+/// As the step; a lock that stays names itself and how it is cleared by hand.
+pub(crate) async fn while_locked<T>(
+    session: &mut Session,
+    label: &str,
+    mut step: impl AsyncFnMut(&mut Session) -> Result<T, Error>,
+) -> Result<T, Failure> {
+    let mut pauses = Pauses::new(session.timeout);
+    loop {
+        let error = match step(session).await {
+            Ok(done) => return Ok(done),
+            Err(error) => error,
+        };
+        let held = matches!(error.kind(), Some(Kind::Locked(_) | Kind::LockTimeout));
+        if held && pauses.pause().await {
+            continue;
+        }
+        return Err(match error.kind() {
+            Some(Kind::Locked(lock)) => locked(label, lock, session.timeout),
+            _ => failure(error),
+        });
+    }
+}
+
+/// A failure of a call. One whose outcome is not known, or that found another configuration than
+/// the one compared, has the state read again.
+pub(crate) fn failure(error: Error) -> Failure {
+    let again = error.is_stale() || matches!(error, Error::MaybeSent { .. });
+    let failure = Failure::from(error);
+    if again { failure.stale() } else { failure }
+}
+
+/// The failure of a lock that stays.
+pub(crate) fn locked(label: &str, lock: &str, waited: Duration) -> Failure {
+    Failure::new(format!(
+        "{label} is locked ({lock}) and was so for {} s: look whether a task of that kind still \
+         runs; a lock left behind by an interrupted one is cleared on its node with `qm unlock`",
+        waited.as_secs()
+    ))
+}
