@@ -5,7 +5,7 @@ use pve_types::address::{Family, NetSlot, Policy};
 use pve_types::{NodeName, StorageId, Vmid};
 use schemars::JsonSchema;
 use secret::Secret;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::settings::Settings;
 
@@ -104,7 +104,7 @@ fn shutdown_timeout() -> u64 {
 }
 
 /// What the machine should be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum State {
     /// There, with these settings, running or not.
@@ -121,7 +121,7 @@ pub(crate) enum State {
 }
 
 /// What a started machine is waited for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum WaitFor {
     /// That it runs.
@@ -136,7 +136,7 @@ pub(crate) enum WaitFor {
 }
 
 /// When a password is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum UpdatePassword {
     /// When the machine is made.
