@@ -3,13 +3,14 @@
 //! A template is not asked about, a guest that does not run has no agent to ask, and a silent agent
 //! costs its own deadline and nobody else's.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use pve_client::{Client, GuestConfig, Kind, View};
-use pve_types::GuestKind;
 use pve_types::address::{Known, Policy, Reason, ReasonKind, Report, explain};
 use pve_types::property::Agent;
+use pve_types::{GuestKind, Vmid};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
@@ -103,7 +104,10 @@ pub(crate) async fn fetch(
 impl Run<'_> {
     async fn list(&self) -> Result<Vec<Row>, Error> {
         let resources = self.client.resources(Some("vm")).await?;
-        Ok(resources.into_iter().filter_map(Row::new).collect())
+        // by vmid: one that moves between nodes may be listed twice
+        let rows: BTreeMap<Vmid, Row> =
+            resources.into_iter().filter_map(Row::new).map(|row| (row.vmid, row)).collect();
+        Ok(rows.into_values().collect())
     }
 
     /// PVE lists no guest to one who may see none, without a word. That is said here.

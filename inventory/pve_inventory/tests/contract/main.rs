@@ -1,0 +1,20 @@
+//! The built inventory: what it asks, what it prints, and what Ansible makes of that.
+
+#[cfg(test)]
+mod address;
+#[cfg(test)]
+mod ansible;
+#[cfg(test)]
+mod configuration;
+#[cfg(test)]
+mod failures;
+#[cfg(test)]
+mod fleet;
+#[cfg(test)]
+mod hostile;
+#[cfg(test)]
+#[path = "../../../../crates/pve-client/tests/wire/server.rs"]
+#[expect(dead_code, reason = "the client's own tests use all of it")]
+mod server;
+#[cfg(test)]
+mod specs;
