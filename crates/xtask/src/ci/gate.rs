@@ -1,0 +1,124 @@
+//! Runs the programs of the gate, keeps what they print, and counts.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+
+/// How much of a failed program's output is shown; all of it is in its log.
+const SHOWN: usize = 60;
+
+/// What passed and what failed.
+pub(super) struct Tally {
+    logs: PathBuf,
+    passed: usize,
+    failed: usize,
+    failures: Vec<String>,
+}
+
+/// How a program ended.
+pub(super) struct Ended {
+    /// The exit status; -1 after a signal.
+    pub(super) status: i32,
+    /// What it printed, both streams.
+    pub(super) output: String,
+    pub(super) log: PathBuf,
+}
+
+impl Ended {
+    pub(super) fn success(&self) -> bool {
+        self.status == 0
+    }
+
+    /// The end of the output, and where all of it is.
+    pub(super) fn tail(&self) -> String {
+        let lines: Vec<&str> = self.output.lines().collect();
+        let shown = lines[lines.len().saturating_sub(SHOWN)..].join("\n");
+        format!("{shown}\n(all of it: {})", self.log.display())
+    }
+}
+
+impl Tally {
+    pub(super) fn new(logs: PathBuf) -> Result<Self> {
+        fs::create_dir_all(&logs).with_context(|| logs.display().to_string())?;
+        Ok(Self { logs, passed: 0, failed: 0, failures: Vec::new() })
+    }
+
+    pub(super) fn pass(&mut self, name: &str) {
+        self.passed += 1;
+        println!("   ok      {name}");
+    }
+
+    pub(super) fn fail(&mut self, name: &str, reason: &str) {
+        self.failed += 1;
+        self.failures.push(name.to_owned());
+        println!("   FAILED  {name}");
+        for line in reason.lines() {
+            println!("           {line}");
+        }
+    }
+
+    /// Something that this machine has no means to check; it does not count.
+    #[expect(clippy::unused_self, reason = "it stands beside pass and fail")]
+    pub(super) fn skip(&self, name: &str, reason: &str) {
+        println!("   skipped {name}: {reason}");
+    }
+
+    /// Counts the tests that a program ran itself.
+    pub(super) fn add(&mut self, passed: usize, failures: Vec<String>) {
+        self.passed += passed;
+        self.failed += failures.len();
+        self.failures.extend(failures);
+    }
+
+    /// Runs a program that is one test.
+    pub(super) fn gate(&mut self, name: &str, command: &mut Command) -> Result<Ended> {
+        let ended = self.run(name, command, &|_| ())?;
+        if ended.success() {
+            self.pass(name);
+        } else {
+            self.fail(name, &ended.tail());
+        }
+        Ok(ended)
+    }
+
+    /// Runs a program; its output goes to a log and line by line to `look`.
+    pub(super) fn run(
+        &self,
+        name: &str,
+        command: &mut Command,
+        look: &dyn Fn(&str),
+    ) -> Result<Ended> {
+        let word = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+        let log = self.logs.join(format!("{}.log", name.chars().map(word).collect::<String>()));
+        let mut file = File::create(&log).with_context(|| log.display().to_string())?;
+        let (reader, writer) = std::io::pipe()?;
+        command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
+        let program = command.get_program().to_string_lossy().into_owned();
+        let mut child = command.spawn().with_context(|| format!("{program} cannot be run"))?;
+        // the command holds the writing end, and without its end the reading never ends
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut output = String::new();
+        for line in BufReader::new(reader).split(b'\n') {
+            let line = String::from_utf8_lossy(&line?).into_owned();
+            writeln!(file, "{line}")?;
+            look(&line);
+            output.push_str(&line);
+            output.push('\n');
+        }
+        let status = child.wait()?.code().unwrap_or(-1);
+        Ok(Ended { status, output, log })
+    }
+
+    /// Prints what failed and the last line; says whether nothing failed.
+    pub(super) fn finish(self) -> bool {
+        if !self.failures.is_empty() {
+            println!("\nfailed:");
+            self.failures.iter().for_each(|name| println!("  {name}"));
+        }
+        println!("\n{} passed, {} failed", self.passed, self.failed);
+        self.failed == 0
+    }
+}
