@@ -123,3 +123,37 @@ pub(crate) fn label(name: Option<&str>, vmid: Option<Vmid>) -> String {
         (None, None) => "the vm".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn b54_what_waits_is_told_from_what_is_in_force() {
+        let items: Vec<PendingItem> = serde_json::from_value(json!([
+            {"key": "digest", "value": "b9d5c7c6f1e0a2d3b4c5d6e7f8091a2b3c4d5e6f"},
+            {"key": "cores", "value": 2, "pending": 4},
+            {"key": "vga", "value": "serial0", "delete": 1},
+            {"key": "net1", "pending": "virtio=BC:24:11:00:00:01"},
+            {"key": "name", "value": "web"},
+        ]))
+        .unwrap();
+        let mut guest = crate::tests::guest(&json!({}));
+        (guest.config, guest.running_config) = (BTreeMap::new(), BTreeMap::new());
+        guest.set_pending(items);
+        assert_eq!(
+            json!(guest.config),
+            json!({"cores": "4", "name": "web", "net1": "virtio=BC:24:11:00:00:01"})
+        );
+        assert_eq!(
+            json!(guest.running_config),
+            json!({"cores": "2", "name": "web", "vga": "serial0"})
+        );
+        assert_eq!(
+            json!(guest.pending),
+            json!({"cores": "4", "vga": null, "net1": "virtio=BC:24:11:00:00:01"})
+        );
+        assert!(guest.digest.is_some());
+    }
+}

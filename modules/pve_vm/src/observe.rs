@@ -23,9 +23,18 @@ pub(crate) async fn observe(params: &Params, session: &mut Session) -> Result<Fo
     session.wrote = false;
     let mut found = Found { guest: read(params, session).await?, address: None };
     let mut changes = plan(params, &found)?;
-    if !changes.is_empty() && found.guest.as_ref().is_some_and(|guest| guest.lock.is_some()) {
-        found.guest = unlocked(params, session, found.guest).await?;
-        changes = plan(params, &found)?;
+    let lock = found.guest.as_ref().and_then(|guest| Some((guest.label(), guest.lock.clone()?)));
+    match lock.filter(|_| !changes.is_empty()) {
+        Some((label, lock)) if session.run.check_mode => {
+            session
+                .run
+                .warn(format!("{label} is locked ({lock}): a run would wait for that first"));
+        }
+        Some(_) => {
+            found.guest = unlocked(params, session, found.guest).await?;
+            changes = plan(params, &found)?;
+        }
+        None => {}
     }
     let done = changes.iter().all(|change| session.applied && change.is_settled());
     if done || session.run.check_mode {

@@ -37,8 +37,8 @@ pub(crate) struct Params {
     /// The pool that a new machine becomes a member of.
     #[serde(default)]
     pub(crate) pool: Option<String>,
-    /// The image that the first disk of a new machine is made from, as a volume:
-    /// `local:import/debian-13.qcow2`. Without effect on an existing machine.
+    /// The image that the first disk of a machine is made from, as a volume:
+    /// `local:import/debian-13.qcow2`. Without effect on a machine that has a disk.
     #[serde(default)]
     pub(crate) image: Option<String>,
     /// The storage of the cloud-init drive that is added when a cloud-init option is given and

@@ -147,3 +147,61 @@ pub(crate) fn returned(params: &Params, found: &Found, session: &Session) -> Ret
         upids: session.upids.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::plan;
+    use crate::tests::{guest, params};
+    use serde_json::{Value, json};
+
+    fn shown(args: &Value, found: &Found) -> Diff {
+        let params = params(args);
+        diff(&params, found, &plan(&params, found).unwrap()).remove(0)
+    }
+
+    #[test]
+    fn a_creation_is_shown_as_a_whole_and_no_secret() {
+        let args = json!({
+            "state": "started", "vmid": 201, "image": "local:import/x.qcow2",
+            "scsi": {"scsi0": {"storage": "local", "size": "8G"}},
+            "cipassword": "hunter2", "sshkeys": "ssh-rsa AAAA+b a\nssh-rsa AAAA/c b", "ciuser": "me",
+        });
+        let diff = shown(&args, &Found::default());
+        assert_eq!(diff.before, "");
+        assert_eq!(diff.after_header, "vm web (201)");
+        assert_eq!(
+            diff.after,
+            "status: running\n\
+             cipassword: VALUE_SPECIFIED_IN_NO_LOG_PARAMETER\n\
+             ciupgrade: 0\n\
+             ciuser: me\n\
+             ide2: local:cloudinit\n\
+             name: web\n\
+             scsi0: local:0,import-from=local:import/x.qcow2,size=8G\n\
+             sshkeys:\n  ssh-rsa AAAA+b a\n  ssh-rsa AAAA/c b\n"
+        );
+    }
+
+    #[test]
+    fn a_change_is_shown_between_what_was_and_what_will_be() {
+        let there = json!({"cores": "2", "digest": "x", "vga": "std",
+                           "scsi0": "local:100/a.raw,size=1G"});
+        let found = Found { guest: Some(guest(&there)), address: None };
+        let args = json!({"cores": 4, "delete": ["vga"], "scsi": {"scsi0": {"size": "2G"}}});
+        let diff = shown(&args, &found);
+        assert_eq!(
+            diff.before,
+            "status: stopped\ncores: 2\nname: web\nscsi0: local:100/a.raw,size=1G\nvga: std\n"
+        );
+        assert_eq!(
+            diff.after,
+            "status: stopped\ncores: 4\nname: web\nscsi0: local:100/a.raw,size=2G\n"
+        );
+        let gone = shown(&json!({"state": "absent"}), &found);
+        assert_eq!(
+            (gone.after.as_str(), gone.before_header.as_str()),
+            ("", "vm web (100) on pve1")
+        );
+    }
+}

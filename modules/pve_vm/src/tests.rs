@@ -1,7 +1,10 @@
 //! What the tests of several files need.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
+use crate::found::Guest;
 use crate::params::Params;
 
 /// Parameters with a connection that is never used.
@@ -17,4 +20,23 @@ pub(crate) fn params(args: &Value) -> Params {
         all.extend(args.clone());
     }
     serde_json::from_value(all).unwrap()
+}
+
+/// A machine with this configuration, stopped.
+pub(crate) fn guest(config: &Value) -> Guest {
+    let mut map: BTreeMap<String, String> = serde_json::from_value(json!({"name": "web"})).unwrap();
+    let more: BTreeMap<String, String> = serde_json::from_value(config.clone()).unwrap();
+    map.extend(more);
+    Guest {
+        vmid: "100".parse().unwrap(),
+        node: "pve1".parse().unwrap(),
+        running_config: map.clone(),
+        config: map,
+        pending: BTreeMap::new(),
+        digest: Some("b9d5c7c6f1e0a2d3b4c5d6e7f8091a2b3c4d5e6f".parse().unwrap()),
+        running: false,
+        status: "stopped".into(),
+        lock: None,
+        ha_managed: false,
+    }
 }

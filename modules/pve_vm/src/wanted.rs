@@ -175,6 +175,10 @@ fn joined(value: &Value, separator: &str) -> String {
         Value::Array(items) => {
             items.iter().map(|item| joined(item, separator)).collect::<Vec<_>>().join(separator)
         }
+        Value::Number(number) => {
+            let text = number.to_string();
+            text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
+        }
         other => other.to_string(),
     }
 }

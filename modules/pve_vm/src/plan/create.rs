@@ -67,7 +67,10 @@ pub(crate) fn plan(params: &Params, wanted: &Wanted) -> Result<Vec<Change>, Fail
 }
 
 /// Makes the image the source of the first disk.
-fn image(params: &Params, wanted: &mut Wanted) -> Result<(), Failure> {
+///
+/// # Errors
+/// When there is no disk, or it says another source.
+pub(crate) fn image(params: &Params, wanted: &mut Wanted) -> Result<(), Failure> {
     let Some(image) = &params.image else { return Ok(()) };
     let first = cloudinit::disks(wanted).find_map(|(key, disk)| match disk.source {
         Source::Disk { import, .. } => Some((key.to_owned(), import)),

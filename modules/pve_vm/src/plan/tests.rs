@@ -9,28 +9,9 @@ use serde_json::{Value, json};
 use super::plan;
 use crate::change::{Change, Edit};
 use crate::found::{Found, Guest};
-use crate::tests::params;
+use crate::tests::{guest, params};
 
 const MAC: &str = "BC:24:11:01:02:03";
-
-/// A machine with this configuration, stopped.
-fn guest(config: &Value) -> Guest {
-    let mut map: BTreeMap<String, String> = serde_json::from_value(json!({"name": "web"})).unwrap();
-    let more: BTreeMap<String, String> = serde_json::from_value(config.clone()).unwrap();
-    map.extend(more);
-    Guest {
-        vmid: "100".parse().unwrap(),
-        node: "pve1".parse().unwrap(),
-        running_config: map.clone(),
-        config: map,
-        pending: BTreeMap::new(),
-        digest: Some("b9d5c7c6f1e0a2d3b4c5d6e7f8091a2b3c4d5e6f".parse().unwrap()),
-        running: false,
-        status: "stopped".into(),
-        lock: None,
-        ha_managed: false,
-    }
-}
 
 fn found(guest: Guest) -> Found {
     Found { guest: Some(guest), address: None }

@@ -11,7 +11,7 @@ use pve_types::property::Boot;
 use pve_types::{Setting, slot};
 
 use super::cloudinit;
-use super::create::{is_drive, line};
+use super::create::{image, is_drive, line};
 use super::disk::{DiskWant, Outcome};
 use super::net;
 use crate::change::{Change, Edit};
@@ -30,6 +30,10 @@ pub(crate) fn plan(
 ) -> Result<Vec<Change>, Failure> {
     let label = guest.label();
     let mut wanted = wanted.clone();
+    if guest.volumes().is_empty() && cloudinit::disks(&wanted).next().is_some() {
+        // its first disk is yet to be made
+        image(params, &mut wanted)?;
+    }
     if let Some((slot, want)) = cloudinit::missing_drive(params, &wanted, Some(guest)) {
         wanted.insert(slot, want);
     }

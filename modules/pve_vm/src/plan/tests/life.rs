@@ -166,3 +166,18 @@ fn a_password_is_written_only_when_asked_and_never_shown() {
     assert!(!lines[0].contains("hunter2"), "{lines:?}");
     assert_eq!(edit(&always, &config).set, pairs(&[("cipassword", "hunter2")]));
 }
+
+#[test]
+fn b71_a_machine_without_a_disk_gets_it_from_its_image() {
+    let args = json!({"image": "local:import/x.qcow2", "scsi": {"scsi0": {"storage": "local", "size": "8G"}}});
+    assert_eq!(
+        lines(&args, &found(guest(&json!({"ide2": "none,media=cdrom"})))).unwrap(),
+        [
+            "set scsi0 to \"local:0,import-from=local:import/x.qcow2\" on vm web (100)",
+            "grow scsi0 of vm web (100) to 8G",
+        ]
+    );
+    let second = json!({"image": "local:import/x.qcow2", "scsi": {"scsi1": "local:1"}});
+    let there = found(guest(&json!({"scsi0": "local:100/a.raw,size=1G"})));
+    assert_eq!(lines(&second, &there).unwrap(), ["set scsi1 to \"local:1\" on vm web (100)"]);
+}
