@@ -13,6 +13,8 @@ mod fleet;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod nss;
+#[cfg(test)]
 #[path = "../../../../crates/pve-client/tests/wire/server.rs"]
 #[expect(dead_code, reason = "the client's own tests use all of it")]
 mod server;
