@@ -119,3 +119,37 @@ pub(crate) fn same_name(params: &Params, vmid: Vmid, name: &str) -> Result<(), F
 pub(crate) fn still_locked(session: &Session, label: &str, lock: &str) -> Failure {
     locked(label, lock, session.timeout)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::params;
+    use serde_json::json;
+
+    #[test]
+    fn the_number_decides() {
+        let rows: Vec<Resource> = serde_json::from_value(json!([
+            {"type": "qemu", "vmid": 100, "node": "pve3", "status": "unknown"},
+            {"type": "lxc", "vmid": 200, "node": "pve1", "name": "ct"},
+        ]))
+        .unwrap();
+        let find = |vmid: &str| {
+            let params = params(&json!({"vmid": vmid}));
+            by_vmid(vmid.parse().unwrap(), &rows, &params)
+                .map(|place| place.map(|(node, vmid)| format!("{vmid} on {node}")))
+                .map_err(|failure| failure.message().to_owned())
+        };
+        assert_eq!(find("100"), Ok(Some("100 on pve3".into())), "b52");
+        assert_eq!(find("101"), Ok(None));
+        assert_eq!(find("200"), Err("vmid 200 is the container ct, not vm web".into()));
+    }
+
+    #[test]
+    fn b11_another_name_is_another_machine() {
+        let vmid = "104".parse().unwrap();
+        let error = same_name(&params(&json!({"name": "web"})), vmid, "db").unwrap_err();
+        assert!(error.message().starts_with("vmid 104 is db, not web"), "{}", error.message());
+        assert!(same_name(&params(&json!({"name": "db"})), vmid, "db").is_ok());
+        assert!(same_name(&params(&json!({"name": null})), vmid, "db").is_ok());
+    }
+}

@@ -242,3 +242,37 @@ async fn bridges(
 pub(crate) fn guest_path(vmid: Option<Vmid>) -> String {
     vmid.map_or_else(|| "/vms".to_owned(), |vmid| format!("/vms/{vmid}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn b37_a_storage_must_hold_what_is_asked_of_it() {
+        let rows: Vec<StorageStatus> = serde_json::from_value(json!([
+            {"storage": "local", "type": "dir", "content": "iso,vztmpl,backup", "active": 1, "enabled": 1},
+            {"storage": "off", "content": "images", "active": 0, "enabled": 0},
+            {"storage": "down", "content": "images", "active": 0, "enabled": 1},
+            {"storage": "fast", "content": "images,import", "active": "1", "enabled": "1"},
+        ]))
+        .unwrap();
+        let node = "pve1".parse().unwrap();
+        for (storage, content, text) in [
+            (
+                "local",
+                "import",
+                "storage local does not hold content import: its list is iso,vztmpl,backup; add \
+                 import to it",
+            ),
+            ("off", "images", "storage off is disabled on pve1"),
+            ("down", "images", "storage down is not active on pve1"),
+            ("nostore", "images", "pve1 has no storage nostore that the caller may use; it has"),
+            ("fast", "import", ""),
+        ] {
+            let problem = storage_problem(&rows, &node, &storage.parse().unwrap(), content);
+            let problem = problem.unwrap_or_default();
+            assert!(problem.contains(text) && problem.is_empty() == text.is_empty(), "{problem}");
+        }
+    }
+}

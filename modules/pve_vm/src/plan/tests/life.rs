@@ -181,3 +181,70 @@ fn b71_a_machine_without_a_disk_gets_it_from_its_image() {
     let there = found(guest(&json!({"scsi0": "local:100/a.raw,size=1G"})));
     assert_eq!(lines(&second, &there).unwrap(), ["set scsi1 to \"local:1\" on vm web (100)"]);
 }
+
+#[test]
+fn what_pve_makes_of_a_creation_is_what_was_asked_for() {
+    // both configurations as PVE 9.2.11 gave them after these creations
+    let web = (
+        json!({
+            "name": "web-1", "memory": 128, "cores": 1, "sockets": 1, "ostype": "l26",
+            "scsihw": "virtio-scsi-single", "image": "local:import/tiny.qcow2",
+            "scsi": {"scsi0": "local:0,discard=on,iothread=1,ssd=1"},
+            "ide": {"ide2": "local:cloudinit"},
+            "net": {"net0": "virtio,bridge=vmbr0,firewall=1,tag=10"},
+            "serial": {"serial0": "socket"}, "vga": "serial0",
+            "agent": "enabled=1,fstrim_cloned_disks=1", "ciuser": "admin", "cipassword": "s3cret",
+            "sshkeys": "ssh-ed25519 AAAAC3Nz+b/c user@host with space\nssh-rsa AAAAB3 b@c\n",
+            "ipconfig": {"ipconfig0": "ip=10.0.99.50/24,gw=10.0.99.1"},
+            "nameservers": ["1.1.1.1", "9.9.9.9"], "searchdomains": ["example.com"],
+            "description": "line one\nline two: \u{fc}n\u{ef} # hash %41\n",
+            "tags": ["web", "Prod", "b_1", "alpha"], "onboot": true, "startup": "order=3,up=10",
+            "cpu": "x86-64-v2-AES", "boot": "order=scsi0;ide2", "numa_enabled": false, "tablet": false,
+        }),
+        json!({
+            "numa": "0", "cpu": "x86-64-v2-AES",
+            "net0": "virtio=BC:24:11:06:A3:B8,bridge=vmbr0,firewall=1,tag=10",
+            "ide2": "local:110/vm-110-cloudinit.qcow2,media=cdrom", "memory": "128",
+            "serial0": "socket", "sockets": "1", "cipassword": "**********",
+            "ipconfig0": "ip=10.0.99.50/24,gw=10.0.99.1", "startup": "order=3,up=10",
+            "tags": "alpha;b_1;prod;web", "onboot": "1",
+            "description": "line one\nline two: \u{fc}n\u{ef} # hash %41", "vga": "serial0",
+            "scsihw": "virtio-scsi-single", "ciuser": "admin", "nameserver": "1.1.1.1 9.9.9.9",
+            "tablet": "0",
+            "scsi0": "local:110/vm-110-disk-0.qcow2,discard=on,iothread=1,size=64M,ssd=1",
+            "sshkeys": "ssh-ed25519%20AAAAC3Nz%2Bb%2Fc%20user%40host%20with%20space%0Assh-rsa%20AAAAB3%20b%40c%0A",
+            "vmgenid": "813d293f-c2db-41a7-bc9a-e4402280947a", "ostype": "l26",
+            "agent": "enabled=1,fstrim_cloned_disks=1", "cores": "1",
+            "smbios1": "uuid=31b21e6c-a023-494b-8b41-74283c185228", "name": "web-1",
+            "meta": "creation-qemu=10.0.13,ctime=1796089544", "searchdomain": "example.com",
+            "boot": "order=scsi0;ide2",
+        }),
+    );
+    let uefi = (
+        json!({
+            "name": "uefi", "bios": "ovmf", "machine": "q35",
+            "efidisk0": {"storage": "local", "efitype": "4m", "pre_enrolled_keys": true},
+            "tpmstate0": {"storage": "local", "version": "v2.0"},
+            "scsi": {"scsi0": {"storage": "local", "size": "1G", "format": "qcow2"}},
+            "virtio": {"virtio1": "local:2"},
+            "net": {
+                "net0": "model=virtio,macaddr=bc:24:11:aa:bb:cc,bridge=vmbr0",
+                "net1": {"model": "e1000", "macaddr": "BC:24:11:AA:BB:CD", "bridge": "vmbr1",
+                         "mtu": 1400, "rate": 5.5, "queues": 2},
+            },
+        }),
+        json!({
+            "boot": "order=scsi0;net0",
+            "net1": "e1000=BC:24:11:AA:BB:CD,bridge=vmbr1,mtu=1400,queues=2,rate=5.5",
+            "smbios1": "uuid=58a1fd02-86fe-46c1-b016-c2a827756f79", "name": "uefi",
+            "machine": "q35", "scsi0": "local:114/vm-114-disk-1.qcow2,size=1G",
+            "tpmstate0": "local:114/vm-114-disk-2.raw,size=4M,version=v2.0",
+            "efidisk0": "local:114/vm-114-disk-0.raw,efitype=4m,pre-enrolled-keys=1,size=528K",
+            "bios": "ovmf", "virtio1": "local:114/vm-114-disk-3.raw,size=2G",
+            "net0": "virtio=bc:24:11:aa:bb:cc,bridge=vmbr0",
+        }),
+    );
+    for (args, config) in [web, uefi] {
+        assert_eq!(lines(&args, &found(guest(&config))), Ok(vec![]), "{}", args["name"]);
+    }
+}
