@@ -7,6 +7,8 @@ mod ansible;
 #[cfg(test)]
 mod configuration;
 #[cfg(test)]
+mod docs;
+#[cfg(test)]
 mod failures;
 #[cfg(test)]
 mod fleet;
