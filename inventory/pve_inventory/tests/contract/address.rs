@@ -352,6 +352,40 @@ fn a33_tags_are_a_list_and_groups() {
 }
 
 #[test]
+fn a34_values_with_equals_signs_stay_whole() {
+    let mut its = config(MAC);
+    its["smbios1"] = "serial=QUJDPT0=,base64=1,uuid=AAAAAAAA-2222-3333-4444-555555555555".into();
+    its["description"] = "owner=ops".into();
+    its["args"] = "-cpu host,+aes".into();
+    let inventory = Fleet::default().vm(100, "web", its, json!([])).start().list();
+    assert_eq!(
+        vars(&inventory, "web")["pve_host_key_alias"],
+        "pve-aaaaaaaa-2222-3333-4444-555555555555"
+    );
+}
+
+#[test]
+fn a35_one_listing_with_a_time_limit_that_large_clusters_need() {
+    let mut fleet = Fleet::default();
+    for vmid in 100..150 {
+        let mut its = row(vmid, &format!("g{vmid}"));
+        its["node"] = format!("pve{}", vmid % 5).into();
+        its["status"] = "stopped".into();
+        fleet =
+            fleet.row(its).data(&format!("/nodes/pve{}/qemu/{vmid}/config", vmid % 5), config(MAC));
+    }
+    let fleet = fleet.start();
+    assert_eq!(hosts(&fleet.list(), "pve_guests").len(), 50);
+    assert_eq!(fleet.calls().len(), 51);
+    let limit = fleet.run(&["config"]).stdout;
+    let limit = limit.lines().find(|line| line.starts_with("timeout")).unwrap();
+    assert!(limit.split_whitespace().nth(1).unwrap().parse::<u32>().unwrap() > 9, "{limit}");
+    let connections: std::collections::BTreeSet<usize> =
+        fleet.seen().iter().map(|seen| seen.connection).collect();
+    assert!(connections.len() <= 8, "connections are reused: {connections:?}");
+}
+
+#[test]
 fn explain_and_show_say_how_it_came_about() {
     let interfaces = json!([
         interface("docker0", "02:42:aa:bb:cc:dd", "172.17.0.1"),
