@@ -12,7 +12,7 @@ use pve_types::address::{Known, Policy, Reason, ReasonKind, Report, explain};
 use pve_types::property::Agent;
 use pve_types::{GuestKind, Vmid};
 use tokio::sync::Semaphore;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::config::Config;
 use crate::error::Error;
@@ -84,7 +84,9 @@ pub(crate) async fn fetch(
     };
     moved.extend(sort(join_all(rows.into_iter().map(|row| run.guest(row))).await, &mut guests));
     if !moved.is_empty() {
-        // looked up once more where they are now; one that is in no list any more is gone
+        // looked up once more where they are now: at the end of a migration a node may need a moment
+        // to know its new guest, and one that is in no list any more is gone
+        sleep(Duration::from_secs(1)).await;
         let now = run.list().await?;
         let again = now.into_iter().filter(|row| moved.iter().any(|old| old.vmid == row.vmid));
         let outcomes = join_all(again.map(|row| run.guest(row))).await;

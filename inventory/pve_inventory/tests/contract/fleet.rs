@@ -1,6 +1,6 @@
 //! A cluster that answers what a test says, over TLS, and the inventory run against it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::mpsc;
@@ -22,7 +22,7 @@ enum Route {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fleet {
     rows: Vec<Value>,
-    routes: BTreeMap<String, Route>,
+    routes: BTreeMap<String, VecDeque<Route>>,
 }
 
 /// A running VM's row in the cluster's list.
@@ -52,20 +52,28 @@ impl Fleet {
     }
 
     /// With this data at a path; one with a query goes before the same without.
-    pub(crate) fn data(mut self, path: &str, data: Value) -> Self {
-        self.routes.insert(path.to_owned(), Route::Data(data));
-        self
+    pub(crate) fn data(self, path: &str, data: Value) -> Self {
+        self.route(path, Route::Data(data))
     }
 
     /// With this refusal at a path.
-    pub(crate) fn refusal(mut self, path: &str, status: u16, message: &str) -> Self {
-        self.routes.insert(path.to_owned(), Route::Refusal(status, message.to_owned()));
-        self
+    pub(crate) fn refusal(self, path: &str, status: u16, message: &str) -> Self {
+        self.route(path, Route::Refusal(status, message.to_owned()))
     }
 
     /// With no answer at a path.
-    pub(crate) fn silence(mut self, path: &str) -> Self {
-        self.routes.insert(path.to_owned(), Route::Silence);
+    pub(crate) fn silence(self, path: &str) -> Self {
+        self.route(path, Route::Silence)
+    }
+
+    /// With this data at a path once it has refused with what was said before.
+    pub(crate) fn then(mut self, path: &str, data: Value) -> Self {
+        self.routes.entry(path.to_owned()).or_default().push_back(Route::Data(data));
+        self
+    }
+
+    fn route(mut self, path: &str, route: Route) -> Self {
+        self.routes.insert(path.to_owned(), VecDeque::from([route]));
         self
     }
 
@@ -77,7 +85,7 @@ impl Fleet {
     }
 
     /// Starts it.
-    pub(crate) fn start(self) -> Running {
+    pub(crate) fn start(mut self) -> Running {
         let (send, receive) = mpsc::channel();
         std::thread::spawn(move || {
             let runtime =
@@ -92,11 +100,15 @@ impl Fleet {
         Running { server, folder: tempfile::tempdir().unwrap() }
     }
 
-    fn reply(&self, seen: &Seen) -> Reply {
+    fn reply(&mut self, seen: &Seen) -> Reply {
         let call = seen.call();
         let path = call.strip_prefix("GET /api2/json").unwrap_or(call);
         let bare = path.split('?').next().unwrap();
-        let route = self.routes.get(path).or_else(|| self.routes.get(bare)).cloned();
+        let key = if self.routes.contains_key(path) { path } else { bare };
+        let route = self.routes.get_mut(key).and_then(|queue| match queue.len() {
+            0 | 1 => queue.front().cloned(),
+            _ => queue.pop_front(),
+        });
         match route {
             Some(Route::Data(data)) => answer(200, "OK", &json!({"data": data}).to_string()),
             Some(Route::Refusal(status @ 595..=599, message)) => answer(status, &message, ""),

@@ -7,6 +7,8 @@ mod ansible;
 #[cfg(test)]
 mod configuration;
 #[cfg(test)]
+mod containers;
+#[cfg(test)]
 mod docs;
 #[cfg(test)]
 mod failures;
@@ -16,6 +18,8 @@ mod fleet;
 mod hostile;
 #[cfg(test)]
 mod nss;
+#[cfg(test)]
+mod reading;
 #[cfg(test)]
 #[path = "../../../../crates/pve-client/tests/wire/server.rs"]
 #[expect(dead_code, reason = "the client's own tests use all of it")]
