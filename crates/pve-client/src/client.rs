@@ -20,7 +20,8 @@ use crate::{dns, tls, transport};
 
 /// pveproxy closes an idle connection after 5 s; reusing it in that moment loses a request.
 const IDLE: Duration = Duration::from_secs(4);
-/// How long to wait for the TCP and TLS handshakes.
+/// How long to wait for the TCP and TLS handshakes; always less than a whole call, so that a server
+/// that was never reached is told from one that does not answer.
 const CONNECT: Duration = Duration::from_secs(10);
 /// How often a read is repeated when the connection broke.
 const READ_AGAIN: u32 = 2;
@@ -66,7 +67,7 @@ impl Client {
             .http1_only()
             .https_only(true)
             .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(CONNECT.min(resolved.timeout))
+            .connect_timeout(CONNECT.min(resolved.timeout * 9 / 10))
             .pool_idle_timeout(IDLE)
             .tcp_nodelay(true)
             .user_agent(concat!("ferrite/", env!("CARGO_PKG_VERSION")))
