@@ -6,9 +6,10 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use pve_lab::driver::{AgentError, GuestDriver, GuestEvent, GuestStatus};
+use pve_lab::driver::{AgentError, GuestDriver, GuestEvent, GuestStatus, VolumeFormat};
 use pve_lab::guests::{Suite, TestGuest};
 use pve_lab::image::Image;
+use pve_lab::repository::{Fault, FaultKind};
 use serde_json::json;
 use support::{Lab, eventually, write_exec};
 
@@ -77,6 +78,44 @@ fn apt_sees_the_live_archive_and_the_snapshots() {
     let installed =
         guest.run("apt-get install -y ferrite-demo; cat /usr/share/ferrite-demo/version");
     assert!(installed.stdout.ends_with("\n1.0\n"), "{installed:?}");
+    the_package_server_fails_when_told_to(&guest);
+}
+
+/// What goes wrong on purpose, on paths that other tests in this process do not use.
+fn the_package_server_fails_when_told_to(guest: &TestGuest) {
+    let fault = |name: &str, kind| Fault { prefix: format!("/{name}"), kind };
+    let server = guest.package_server();
+    server.set_faults(vec![
+        fault("absent", FaultKind::Status(404)),
+        fault("broken", FaultKind::Status(503)),
+        fault("late", FaultKind::Late(Duration::from_millis(700))),
+        fault("elsewhere", FaultKind::Redirect("/debian/dists/trixie".to_owned())),
+    ]);
+    let rows = [
+        ("absent", "", "404  Not Found"),
+        ("broken", "", "503  Service Unavailable"),
+        ("late", "", "404  Not Found"),
+        ("elsewhere", "Codename: trixie", ""),
+    ];
+    for (name, content, error) in rows {
+        let started = std::time::Instant::now();
+        let got = guest.run(&format!(
+            "rm -f /tmp/got; /usr/lib/apt/apt-helper download-file \
+             http://deb.debian.org/{name}/Release /tmp/got; cat /tmp/got"
+        ));
+        assert!(got.stdout.contains(content), "{name}: {got:?}");
+        assert!(got.stderr.contains(error), "{name}: {got:?}");
+        let late = started.elapsed() >= Duration::from_millis(700);
+        assert!(late || name != "late", "{name}: {:?}", started.elapsed());
+    }
+    server.set_faults(Vec::new());
+    for line in [
+        "GET http://deb.debian.org/broken/Release 503",
+        "GET http://deb.debian.org/elsewhere/Release 302",
+        "GET http://deb.debian.org/debian/dists/trixie/Release 200",
+    ] {
+        assert!(server.requests().iter().any(|r| r == line), "{line}: {:?}", server.requests());
+    }
 }
 
 #[test]
@@ -118,6 +157,13 @@ fn a_guest_lives_and_dies_as_a_vm() {
 
     let boot = "cat /proc/sys/kernel/random/boot_id; cat /root/kept";
     write_exec(driver, 100, boot, "kept");
+    let disk = &guest.disks[0].path;
+    driver
+        .resize_volume(Some(100), disk, VolumeFormat::Raw, 5 << 30)
+        .expect("the disk of a running guest grows");
+    // In sectors: the guest sees all loop devices of the kernel, and no other test makes this size.
+    write_exec(driver, 100, "cat /sys/block/loop*/size", "10485760\n");
+
     let before = driver.status(100);
     let _ = driver.agent(100, "guest-shutdown", &json!({"mode": "reboot"}), Duration::from_secs(5));
     eventually("the guest reboots", || driver.status(100) != before);
@@ -126,7 +172,12 @@ fn a_guest_lives_and_dies_as_a_vm() {
     };
     lab.interfaces_with_address(100);
     assert_eq!(lab.interface_names(100), ["lo", "eth0"], "docker0 is gone");
-    write_exec(driver, 100, "cat /root/kept", "kept");
+    write_exec(
+        driver,
+        100,
+        "cat /root/kept; df -BG --output=size / | tail -1 | tr -d ' '",
+        "kept\n5G\n",
+    );
     assert_eq!(lab.events(), [GuestEvent::Rebooted { vmid: 100, pid }]);
 
     // A second card on the second bridge, plugged while it runs.

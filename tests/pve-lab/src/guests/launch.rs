@@ -4,6 +4,7 @@
 //! processes hold, so they vanish with the last of them, however it ends.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -202,7 +203,7 @@ fn in_namespaces(machine: &Machine, places: &Places) -> Result<Child> {
     }
     host::run("ip", ["link", "set", "lo", "up"])?;
     let group = places.group.seen_at(&hierarchy, pure);
-    let console =
+    let mut console =
         fs::OpenOptions::new().create(true).append(true).open(places.state.join("console.log"))?;
     let exit_file = places.exit_file();
     let bootable = match &machine.disk {
@@ -221,6 +222,7 @@ fn in_namespaces(machine: &Machine, places: &Places) -> Result<Child> {
         }
         // A VM without anything to boot from runs all the same.
         _ => {
+            writeln!(console, "no ext4 file system to boot from at the start of the disk")?;
             let mut command = group.command("sleep", Some(&exit_file));
             command.arg("infinity");
             command

@@ -15,6 +15,7 @@ use super::host;
 use super::launch::{Card, Machine};
 use super::test_network::Shared;
 use crate::image::{Image, Suite};
+use crate::repository::Server;
 
 /// How long a guest may take until it is up.
 const BOOT_LIMIT: Duration = Duration::from_secs(60);
@@ -115,6 +116,11 @@ impl TestGuest {
     /// The private key that root and `debian` let in.
     pub fn key(&self) -> &Path {
         &self.shared.key
+    }
+
+    /// The package server, which all guests of this process share.
+    pub fn package_server(&self) -> &Server {
+        &self.shared.server
     }
 
     /// Runs a shell command as root over ssh, on a connection of its own.

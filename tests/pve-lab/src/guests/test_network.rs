@@ -32,7 +32,7 @@ pub(super) struct Shared {
     pub(super) key: PathBuf,
     public_key: String,
     pub(super) next: AtomicU32,
-    _server: repository::Server,
+    pub(super) server: repository::Server,
 }
 
 impl Shared {
@@ -84,7 +84,7 @@ impl Shared {
             key,
             public_key: public_key.trim().to_owned(),
             next: AtomicU32::new(0),
-            _server: server,
+            server,
         })
     }
 

@@ -62,6 +62,12 @@ fn packages(image: Image, tree: &Path) -> Result<()> {
         .arg(image.suite.as_str())
         .arg(tree)
         .args(mirror::of_host());
+    for name in ["http_proxy", "https_proxy", "no_proxy"] {
+        // A mirror may be reachable in no other way.
+        if let Some(value) = std::env::var_os(name) {
+            command.env(name, value);
+        }
+    }
     host::finish(&mut command)?;
     Ok(())
 }

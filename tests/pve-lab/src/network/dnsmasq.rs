@@ -19,7 +19,7 @@ pub(super) fn start(plan: &Plan, group: &Cgroup, state: &Path) -> Result<Child> 
     let mut command = group.command("ip", None);
     command
         .args(["netns", "exec", &plan.name, "dnsmasq"])
-        .args(arguments(plan))
+        .args(arguments(plan, super::has_ipv6()))
         .arg(format!("--dhcp-leasefile={}", state.join("dnsmasq.leases").display()))
         .stdout(Stdio::null())
         .stderr(log);
@@ -28,7 +28,7 @@ pub(super) fn start(plan: &Plan, group: &Cgroup, state: &Path) -> Result<Child> 
     command.spawn().context("cannot start dnsmasq")
 }
 
-fn arguments(plan: &Plan) -> Vec<String> {
+fn arguments(plan: &Plan, ipv6: bool) -> Vec<String> {
     let mut arguments: Vec<String> = [
         "--keep-in-foreground",
         "--log-facility=-",
@@ -43,14 +43,16 @@ fn arguments(plan: &Plan) -> Vec<String> {
         "--dhcp-authoritative",
         // It would wait 3 s for an answer from each address before it gives it away.
         "--no-ping",
-        // Without advertisements bookworm waits 12 s for a router before it is online.
-        "--enable-ra",
         // Other names do not exist, which is said at once instead of not at all.
         "--address=/#/",
     ]
     .map(str::to_owned)
     .to_vec();
     arguments.push(format!("--domain={DOMAIN}"));
+    if ipv6 {
+        // Without advertisements bookworm waits 12 s for a router before it is online.
+        arguments.push("--enable-ra".to_owned());
+    }
     for bridge in &plan.bridges {
         let name = &bridge.name;
         arguments.push(format!("--interface={name}"));
@@ -59,7 +61,9 @@ fn arguments(plan: &Plan) -> Vec<String> {
             bridge.address(100),
             bridge.address(199)
         ));
-        arguments.push(format!("--dhcp-range=::,constructor:{name},ra-stateless"));
+        if ipv6 {
+            arguments.push(format!("--dhcp-range=::,constructor:{name},ra-stateless"));
+        }
     }
     if let Some(bridge) = plan.bridges.first() {
         for server in SERVER_NAMES {
@@ -84,11 +88,12 @@ mod tests {
                 .map(|(i, name)| Bridge { name: (*name).to_owned(), subnet: format!("10.77.{i}") })
                 .collect(),
         };
-        let arguments = arguments(&plan);
+        let arguments = arguments(&plan, true);
         for expected in [
             "--interface=vmbr0",
             "--dhcp-range=10.77.0.100,10.77.0.199,255.255.255.0,1h",
             "--interface=vmbr1",
+            "--dhcp-range=::,constructor:vmbr1,ra-stateless",
             "--dhcp-range=10.77.1.100,10.77.1.199,255.255.255.0,1h",
             "--address=/deb.debian.org/10.77.0.1",
             "--address=/snapshot.debian.org/10.77.0.1",

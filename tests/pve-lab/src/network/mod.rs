@@ -139,6 +139,11 @@ fn taken() -> Result<Vec<ipv4::Net>> {
     Ok(nets)
 }
 
+/// Whether the kernel speaks IPv6; it can be told not to when it boots.
+pub(crate) fn has_ipv6() -> bool {
+    Path::new("/proc/sys/net/ipv6").exists()
+}
+
 fn build(plan: &Plan) -> Result<()> {
     let ns = plan.name.as_str();
     host::run("ip", ["netns", "add", ns])?;
@@ -158,9 +163,14 @@ fn build(plan: &Plan) -> Result<()> {
         let end = host_end(ns, index);
         let inner = format!("host{index}");
         let ip = |args: &[&str]| host::run("ip", args);
-        ip(&["-n", ns, "link", "add", name, "type", "bridge"])?;
+        // Without an address of its own a bridge takes the lowest of its ports', and changes it
+        // when guests come and go, under the connections of all others.
+        ip(&["-n", ns, "link", "add", name, "address", &bridge.mac(), "type", "bridge"])?;
         ip(&["-n", ns, "addr", "add", &format!("{}/24", bridge.gateway()), "dev", name])?;
-        ip(&["-n", ns, "addr", "add", &format!("{}/64", bridge.gateway6()), "dev", name, "nodad"])?;
+        if has_ipv6() {
+            let address = format!("{}/64", bridge.gateway6());
+            ip(&["-n", ns, "addr", "add", &address, "dev", name, "nodad"])?;
+        }
         ip(&["-n", ns, "link", "set", name, "up"])?;
         ip(&["link", "add", &end, "type", "veth", "peer", "name", &inner, "netns", ns])?;
         ip(&["-n", ns, "link", "set", &inner, "master", name, "up"])?;

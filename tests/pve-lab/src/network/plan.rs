@@ -45,6 +45,13 @@ impl Bridge {
         format!("fd77:{}::1", parts.join(":"))
     }
 
+    /// The gateway's MAC address.
+    pub fn mac(&self) -> String {
+        let parts: Vec<u8> = self.subnet.split('.').filter_map(|n| n.parse().ok()).collect();
+        let hex: Vec<String> = parts.iter().map(|n| format!("{n:02x}")).collect();
+        format!("02:fe:{}:01", hex.join(":"))
+    }
+
     /// The address of the host's end, from which guests are reached.
     pub fn controller(&self) -> String {
         format!("{}.254", self.subnet)
@@ -147,6 +154,15 @@ mod tests {
         for (name, pool, taken, expected) in rows {
             assert_eq!(subnets(pool, taken), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn a_subnet_names_the_gateway() {
+        let bridge = Bridge { name: "vmbr0".to_owned(), subnet: "10.77.12".to_owned() };
+        assert_eq!(bridge.gateway(), "10.77.12.1");
+        assert_eq!(bridge.gateway6(), "fd77:10:77:12::1");
+        assert_eq!(bridge.controller(), "10.77.12.254");
+        assert_eq!(bridge.mac(), "02:fe:0a:4d:0c:01");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::fs;
-use std::net::{Ipv6Addr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -67,8 +67,14 @@ impl Server {
         let root = archive::ensure(&trust)?;
         let tls = Arc::new(tls(&trust).context("cannot read the package server's certificate")?);
         let (plain, secure) = network::inside(network, || {
+            // Of both families where there are two.
+            let all = if network::has_ipv6() {
+                IpAddr::V6(Ipv6Addr::UNSPECIFIED)
+            } else {
+                IpAddr::V4(Ipv4Addr::UNSPECIFIED)
+            };
             let listen = |port: u16| {
-                let listener = TcpListener::bind((Ipv6Addr::UNSPECIFIED, port))
+                let listener = TcpListener::bind((all, port))
                     .with_context(|| format!("cannot listen on port {port} of {network}"))?;
                 listener.set_nonblocking(true)?;
                 anyhow::Ok(listener)
