@@ -38,7 +38,11 @@ const CHORES: [Chore; 6] = [
         about: "check each module's examples against its options",
         run: examples::run,
     },
-    Chore { name: "deps", about: "check which crate depends on which", run: deps::run },
+    Chore {
+        name: "deps",
+        about: "check which crate depends on which, and the licences and sources of foreign ones",
+        run: deps::run,
+    },
     Chore {
         name: "new-module",
         about: "NAME: make the folder of a new module",

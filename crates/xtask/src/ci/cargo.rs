@@ -39,19 +39,6 @@ pub(super) fn doctest(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     Ok(())
 }
 
-/// Bans, licences and sources; advisories need a copy of their database from the network.
-pub(super) fn deny(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
-    let Some(deny) = program("cargo-deny") else {
-        tally.skip("cargo deny", "it is not installed");
-        return Ok(());
-    };
-    let mut command = std::process::Command::new(deny);
-    command.current_dir(&workspace.root);
-    command.args(["--offline", "--all-features", "check", "bans", "licenses", "sources"]);
-    tally.gate("cargo deny", &mut command)?;
-    Ok(())
-}
-
 /// Long steps say where they are.
 fn show_target(line: &str) {
     if let Some(target) = line.trim_start().strip_prefix("Running ") {
