@@ -1,6 +1,6 @@
 //! The real Ansible, for what it makes of the output.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::fleet::Running;
@@ -20,8 +20,8 @@ fn programs() -> PathBuf {
         .expect("no ansible-inventory in .venv/bin or PATH; name its folder by FERRITE_ANSIBLE_BIN")
 }
 
-/// One of Ansible's programs on this cluster's inventory; an inventory that fails is a failure.
-pub(crate) fn ansible(fleet: &Running, program: &str, arguments: &[&str]) -> Command {
+/// One of Ansible's programs on the inventory; an inventory that fails is a failure.
+pub(crate) fn program(folder: &Path, program: &str, arguments: &[&str]) -> Command {
     let programs = programs();
     let mut command = Command::new(programs.join(program));
     command
@@ -29,11 +29,17 @@ pub(crate) fn ansible(fleet: &Running, program: &str, arguments: &[&str]) -> Com
         .args(arguments)
         .env_clear()
         .env("PATH", format!("{}:/usr/bin:/bin", programs.display()))
-        .env("HOME", fleet.folder())
+        .env("HOME", folder)
         .env("LC_ALL", "C.UTF-8")
         .env("ANSIBLE_INVENTORY_ENABLED", "script")
         .env("ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED", "1")
-        .envs(fleet.environment())
-        .current_dir(fleet.folder());
+        .current_dir(folder);
+    command
+}
+
+/// The same on the inventory of this cluster.
+pub(crate) fn ansible(fleet: &Running, name: &str, arguments: &[&str]) -> Command {
+    let mut command = program(fleet.folder(), name, arguments);
+    command.envs(fleet.environment());
     command
 }

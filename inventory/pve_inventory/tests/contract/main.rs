@@ -15,6 +15,8 @@ mod failures;
 #[cfg(test)]
 mod fleet;
 #[cfg(test)]
+mod fleets;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod nss;
