@@ -1,0 +1,117 @@
+//! Real apt in real guests, with the lab's signed archives.
+
+use pve_lab::guests::{Suite, TestGuest};
+use serde_json::{Value, json};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_apt_packages");
+
+fn run(guest: &TestGuest, args: Value) -> Value {
+    guest.module(BINARY, &args)
+}
+
+fn check(guest: &TestGuest, args: Value) -> Value {
+    guest.module_with(BINARY, &args, &json!({"_ansible_check_mode": true}))
+}
+
+fn version(guest: &TestGuest) -> String {
+    guest.run("dpkg-query -W -f '${Version}' ferrite-demo").stdout
+}
+
+fn install_and_remove(suite: Suite) {
+    let guest = TestGuest::boot(suite);
+    let demo = json!({"name": ["ferrite-demo"]});
+
+    let unknown = run(&guest, json!({"name": ["ferrite-nothere"]}));
+    assert_eq!(
+        unknown["msg"],
+        "apt-get cannot install ferrite-nothere: E: Unable to locate package ferrite-nothere"
+    );
+
+    assert!(guest.run("apt-get update").success());
+    let foretold = check(&guest, demo.clone());
+    assert_eq!(foretold["changed"], true, "{foretold}");
+    assert_eq!(
+        foretold["plan"],
+        json!(["install ferrite-demo (apt-get: install ferrite-demo 3.0)"])
+    );
+    assert_eq!(version(&guest), "");
+    let done = run(&guest, demo.clone());
+    assert_eq!(done["packages"][0]["version"], "3.0", "{done}");
+    assert_eq!(done["steps"], foretold["steps"]);
+    assert_eq!(run(&guest, demo.clone())["changed"], false);
+
+    let refused = run(&guest, json!({"name": ["ferrite-demo=9.9"]}));
+    let message = refused["msg"].as_str().unwrap_or_default();
+    assert!(message.contains("Version '9.9' for 'ferrite-demo' was not found"), "{message}");
+
+    let pinned = run(&guest, json!({"name": ["ferrite-demo-security"], "require_pin": true}));
+    assert_eq!(
+        pinned["msg"],
+        "require_pin: the sources are not pinned (there is no pin on this node); run \
+         ferrite.pve.apt_snapshot_pin first"
+    );
+
+    let gone = json!({"name": ["ferrite-demo"], "state": "absent", "purge": true});
+    assert_eq!(
+        check(&guest, gone.clone())["plan"],
+        json!(["remove ferrite-demo (apt-get: remove ferrite-demo 3.0)"])
+    );
+    assert_eq!(run(&guest, gone.clone())["changed"], true);
+    assert_eq!(run(&guest, gone)["changed"], false);
+
+    // as a dpkg that was killed leaves it
+    assert_eq!(run(&guest, demo.clone())["changed"], true);
+    guest.run(
+        "sed -i '/^Package: ferrite-demo$/,/^$/s/^Status:.*/Status: install ok unpacked/' \
+               /var/lib/dpkg/status",
+    );
+    assert_eq!(
+        run(&guest, demo.clone())["msg"],
+        "dpkg was interrupted (half installed: ferrite-demo); set repair to have it finished"
+    );
+    let repaired = run(&guest, json!({"name": ["ferrite-demo"], "repair": true}));
+    assert_eq!(repaired["changed"], true, "{repaired}");
+    assert_eq!(run(&guest, demo)["changed"], false);
+}
+
+#[test]
+fn installs_and_removes_on_trixie() {
+    install_and_remove(Suite::Trixie);
+}
+
+#[test]
+fn installs_and_removes_on_bookworm() {
+    install_and_remove(Suite::Bookworm);
+}
+
+#[test]
+fn g01_waits_for_the_lock_and_names_its_holder() {
+    let guest = TestGuest::boot(Suite::Trixie);
+    assert!(guest.run("apt-get update").success());
+    let hold = |seconds: u32| {
+        let script = format!(
+            "import fcntl,os,time\nif os.fork():\n os._exit(0)\n\
+             f=open('/var/lib/dpkg/lock-frontend','w')\nfcntl.lockf(f,fcntl.LOCK_EX)\n\
+             open('/run/held','w')\ntime.sleep({seconds})\n"
+        );
+        guest.write("/root/holder.py", script.as_bytes(), 0o644);
+        let held = guest.run(
+            "rm -f /run/held; setsid python3 /root/holder.py >/dev/null 2>&1 </dev/null; \
+             for i in $(seq 100); do [ -e /run/held ] && exit 0; sleep 0.1; done; exit 1",
+        );
+        assert!(held.success());
+    };
+    hold(6);
+    let start = std::time::Instant::now();
+    let done = run(&guest, json!({"name": ["ferrite-demo"], "lock_timeout": 60}));
+    assert_eq!(done["changed"], true, "{done}");
+    assert!(start.elapsed().as_secs() >= 3, "it did not wait");
+    hold(60);
+    let start = std::time::Instant::now();
+    let gone = json!({"name": ["ferrite-demo"], "state": "absent", "lock_timeout": 3});
+    let failed = run(&guest, gone);
+    let message = failed["msg"].as_str().unwrap_or_default();
+    assert!(message.contains("/var/lib/dpkg/lock-frontend is locked by process "), "{message}");
+    assert!(message.contains("python3 /root/holder.py"), "{message}");
+    assert!((3..15).contains(&start.elapsed().as_secs()));
+}
