@@ -277,6 +277,17 @@ pub trait GuestDriver: Send + Sync + 'static {
         timeout: Duration,
     ) -> Result<Value, AgentError>;
 
+    /// In which format a volume's bytes are kept whose name promises this one. A driver that can
+    /// boot raw files only keeps all volumes raw, and nobody sees it in the API.
+    fn stores(&self, format: VolumeFormat) -> VolumeFormat {
+        format
+    }
+
+    /// Name servers and search domains of the node, which guests get that name none.
+    fn dns(&self) -> (Vec<String>, Vec<String>) {
+        (Vec::new(), Vec::new())
+    }
+
     /// How long the API waits before it passes a command to the agent; only for scripted guests.
     fn agent_delay(&self, _vmid: u32, _command: &str) -> Duration {
         Duration::ZERO

@@ -1,7 +1,27 @@
 //! A PVE API whose guests are real Debian systems, or state only.
+//!
+//! [`Lab::start`] gives a test a PVE of its own: over TLS on a port of the loopback interface, with
+//! a token, a log of all requests and faults on request. The program `pve-lab` is the same for
+//! demonstrations, with real guests.
 
+mod api;
 pub mod driver;
+mod faults;
+mod fleet;
 pub mod guests;
 pub mod image;
+mod lab;
+mod log;
 pub mod network;
+mod random;
 pub mod repository;
+mod shared;
+mod start;
+mod state;
+
+pub use driver::AgentScript;
+pub use faults::{CallFault, TaskFault};
+pub use fleet::Fleet;
+pub use lab::{Lab, LabConfig, Start, TOKEN_ID};
+pub use log::Request;
+pub use shared::PveVersion;

@@ -1,2 +1,17 @@
 //! The lab as a command.
-fn main() {}
+
+mod command;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    match command::run(command::Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("pve-lab: {e:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -35,6 +35,7 @@ struct Guest {
     paused: bool,
     script: AgentScript,
     execs: HashMap<u64, Value>,
+    /// Contents by path, in base64.
     files: HashMap<String, String>,
 }
 
@@ -181,6 +182,7 @@ impl Guest {
             return Ok(answer.clone());
         }
         let Some(definition) = &self.definition else { return Err(AgentError::NotRunning) };
+        let handle = arguments.get("handle").and_then(Value::as_str).unwrap_or_default();
         let file = arguments.get("path").and_then(Value::as_str).unwrap_or_default();
         Ok(match command {
             "guest-network-get-interfaces" => interfaces(definition),
@@ -216,18 +218,24 @@ impl Guest {
                     }
                 }
             }
-            "guest-file-read-text" => match self.files.get(file) {
-                Some(text) => json!(text),
-                None => {
+            "guest-file-open" => {
+                let reads = arguments.get("mode").and_then(Value::as_str) != Some("w");
+                if reads && !self.files.contains_key(file) {
                     return Err(AgentError::Refused(format!(
                         "failed to open file '{file}' (mode: 'r'): No such file or directory"
                     )));
                 }
-            },
-            "guest-file-write-text" => {
-                let text = arguments.get("text").and_then(Value::as_str).unwrap_or_default();
-                self.files.insert(file.to_owned(), text.to_owned());
-                json!({})
+                // the handle is the path: nothing has to be remembered
+                json!(file)
+            }
+            "guest-file-read" => {
+                let text = self.files.get(handle).cloned().unwrap_or_default();
+                json!({"count": text.len(), "buf-b64": text, "eof": true})
+            }
+            "guest-file-write" => {
+                let text = arguments.get("buf-b64").and_then(Value::as_str).unwrap_or_default();
+                self.files.insert(handle.to_owned(), text.to_owned());
+                json!({"count": text.len(), "eof": false})
             }
             _ => json!({}),
         })

@@ -1,0 +1,99 @@
+//! What is asked of a VM now and then: features, migration, statistics.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::super::super::call::Call;
+use super::super::super::error::{ApiError, ApiResult};
+use super::{snapshot, volumes};
+use crate::state::guest::{Drive, drives, is_unused};
+use crate::state::now;
+
+/// Whether a feature is available.
+pub(crate) fn feature(call: Call) -> ApiResult {
+    let state = call.state();
+    let guest = state.vm(call.node(), call.vmid()).map_err(ApiError::internal)?;
+    let has = match call.params.text("feature") {
+        "snapshot" => snapshot::possible(&guest.config.main),
+        _ => true,
+    };
+    Ok(json!({"hasFeature": u8::from(has), "nodes": [call.node()]}))
+}
+
+/// What stands in the way of a migration.
+pub(crate) fn migrate_check(call: Call) -> ApiResult {
+    let guest = call.state().vm(call.node(), call.vmid()).map_err(ApiError::internal)?.clone();
+    let main = &guest.config.main;
+    let mut disks = Vec::new();
+    for (slot, drive) in drives(main) {
+        let Ok((volume, storage)) = volumes::locate(&call.shared, &drive.file) else { continue };
+        if storage.shared || volume.vmid.is_none() {
+            continue;
+        }
+        let size = call.shared.driver.volume_info(&volume.file(&storage));
+        disks.push(json!({"volid": drive.file, "drivename": slot, "shared": 0, "replicate": 1,
+            "cdrom": u8::from(drive.is_cdrom()), "is_attached": 1, "is_unused": 0,
+            "is_cloudinit": u8::from(drive.is_cloudinit()), "is_tpmstate": u8::from(slot == "tpmstate0"),
+            "is_vmstate": 0, "size": size.map_or(0, |info| info.virtual_size)}));
+    }
+    for (_, value) in main.iter().filter(|(key, _)| is_unused(key)) {
+        disks.push(
+            json!({"volid": Drive::parse(value).file, "shared": 0, "replicate": 1, "cdrom": 0,
+            "is_attached": 0, "is_unused": 1, "is_cloudinit": 0, "is_tpmstate": 0,
+            "is_vmstate": 0}),
+        );
+    }
+    let others: Vec<String> = {
+        let state = call.state();
+        state.cluster.nodes.keys().filter(|name| *name != call.node()).cloned().collect()
+    };
+    let mut row = json!({"running": u8::from(guest.running.is_some()), "local_disks": disks,
+        "local_resources": [], "mapped-resources": [], "mapped-resource-info": {},
+        "allowed_nodes": others, "not_allowed_nodes": {}});
+    if !call.shared.old() {
+        row["has-dbus-vmstate"] = json!(1);
+    }
+    Ok(row)
+}
+
+/// Moves the VM to another node. Its files stay where they are: all nodes share the lab's disk.
+pub(crate) fn migrate(call: Call) -> ApiResult {
+    let vmid = call.vmid();
+    let target = call.params.text("target").to_owned();
+    {
+        let state = call.state();
+        if target == call.node() {
+            return Err(ApiError::param("target", "target is local node."));
+        }
+        if !state.cluster.nodes.contains_key(&target) {
+            return Err(ApiError::internal(format!("no such cluster node '{target}'")));
+        }
+        let guest = state.vm(call.node(), vmid).map_err(ApiError::internal)?;
+        if guest.running.is_some() && !call.params.flag("online") {
+            return Err(ApiError::internal("can't migrate running VM without --online"));
+        }
+    }
+    let (shared, node) = (Arc::clone(&call.shared), call.node().to_owned());
+    call.task("qmigrate", &vmid.to_string(), move |task| {
+        let _lock = shared.locks.take(vmid, shared.delay(10.0))?;
+        let mut state = shared.state();
+        state.vm(&node, vmid)?.check_lock()?;
+        if let Some(mut guest) = state.guests.get(&vmid).cloned() {
+            state.remove_guest(vmid);
+            guest.node.clone_from(&target);
+            state.guests.insert(vmid, guest);
+            state.save_guest(vmid);
+        }
+        drop(state);
+        task.log(format!("migration finished successfully: VM {vmid} is on {target}"));
+        Ok(())
+    })
+}
+
+/// An hour without events.
+pub(crate) fn rrd(call: Call) -> ApiResult {
+    call.vm_exists()?;
+    let last = now() / 60 * 60;
+    Ok((0..60).map(|minute| json!({"time": last - (59 - minute) * 60})).collect::<Value>())
+}
