@@ -1,0 +1,118 @@
+//! What goes wrong on the way.
+
+use std::time::Duration;
+
+use pve_lab::{AgentScript, CallFault, LabConfig, TaskFault};
+use serde_json::json;
+
+use crate::support::{Bench, web};
+
+#[test]
+fn a_configuration_changed_by_another_is_compared_again() {
+    let bench = Bench::new();
+    assert!(bench.module(web()).run().changed());
+    bench.lab.fail_calls("PUT", "/config", 1, CallFault::ChangeDigest);
+    let outcome = bench.module(json!({"vmid": 201, "onboot": false})).run();
+    assert!(outcome.changed());
+    assert_eq!(outcome.result["config"]["onboot"], "0");
+    assert!(outcome.warnings()[0].contains("the state changed while it was being worked on"));
+}
+
+#[test]
+fn b19_a_failed_task_is_told_at_once_with_its_words() {
+    let bench = Bench::new();
+    bench.lab.fail_tasks("qmcreate", 1, TaskFault::Fail("storage 'fast' does not exist".into()));
+    let outcome = bench.module(web()).run();
+    let message = outcome.failed();
+    assert!(message.starts_with("failed to create vm web (201) on pve1"), "{message}");
+    assert!(message.contains("storage 'fast' does not exist"), "{message}");
+    // the next run makes it
+    assert!(bench.module(web()).run().changed());
+}
+
+#[test]
+fn warnings_of_a_task_are_passed_on() {
+    let bench = Bench::new();
+    bench.lab.fail_tasks("qmstart", 1, TaskFault::Warn(vec!["no efidisk configured!".into()]));
+    let outcome = bench.module(web()).run();
+    assert!(outcome.changed());
+    assert!(outcome.warnings().iter().any(|line| line.contains("no efidisk configured!")));
+}
+
+#[test]
+fn b16_a_lock_is_waited_for() {
+    let bench = Bench::new();
+    assert!(bench.module(web()).run().changed());
+    bench.lab.lock_guest(201, "clone", Duration::from_secs(1));
+    let outcome = bench.module(json!({"vmid": 201, "onboot": false})).run();
+    assert!(outcome.changed());
+    bench.lab.hold_lock(201, Duration::from_secs(1));
+    assert!(bench.module(json!({"vmid": 201, "onboot": true})).run().changed());
+}
+
+#[test]
+fn b17_a_lock_that_stays_is_named_and_left() {
+    let bench = Bench::new();
+    assert!(bench.module(web()).run().changed());
+    bench.lab.lock_guest(201, "backup", Duration::from_secs(60));
+    bench.forget();
+    let outcome = bench.module(json!({"vmid": 201, "onboot": false, "wait_timeout": 1})).run();
+    let message = outcome.failed();
+    assert!(message.contains("vm web (201) is locked (backup)"), "{message}");
+    assert!(message.contains("qm unlock"), "{message}");
+    assert_eq!(bench.writes(), [""; 0]);
+    // without a change the lock is nobody's business
+    assert!(!bench.module(json!({"vmid": 201, "onboot": true})).run().changed());
+}
+
+#[test]
+fn b21_a_call_without_an_answer_is_not_repeated_blindly() {
+    for fault in [
+        CallFault::DropAfter,
+        CallFault::Proxy { status: 596, reason: "Broken pipe".into(), done: true },
+    ] {
+        let bench = Bench::new();
+        bench.lab.fail_calls("POST", "/nodes/pve1/qemu", 1, fault.clone());
+        let outcome = bench.module(web()).run();
+        assert!(outcome.changed(), "{fault:?}: {}", outcome.stdout);
+        assert_eq!(bench.creations(), 1);
+        assert_eq!(outcome.result["status"], "running");
+    }
+}
+
+#[test]
+fn the_address_is_waited_for_and_decided_by_the_mac() {
+    let bench = Bench::new();
+    let module = bench.module(web()).args(json!({"wait_for": "address", "wait_timeout": 30}));
+    let outcome = module.run();
+    assert!(outcome.changed(), "{}", outcome.stdout);
+    assert_eq!(outcome.result["address_source"], "agent");
+    bench.forget();
+    assert!(!module.run().changed());
+    assert_eq!(bench.calls().len(), 4, "{:?}", bench.calls());
+}
+
+#[test]
+fn a_silent_agent_is_told_with_what_to_check() {
+    let bench = Bench::with(LabConfig::default());
+    let silent = AgentScript { not_running: true, ..AgentScript::default() };
+    bench.lab.script_agent(201, silent);
+    let args = json!({"wait_for": "address", "wait_timeout": 1});
+    let outcome = bench.module(web()).args(args.clone()).run();
+    let message = outcome.failed();
+    for text in [
+        "an address of vm web (201) on pve1 did not come within 1 s",
+        "last seen: QEMU guest agent is not running",
+        "qemu-guest-agent",
+        "udev rule",
+    ] {
+        assert!(message.contains(text), "{message}");
+    }
+    assert_eq!(outcome.result["address_reason"]["kind"], "agent_silent");
+    // a fixed address stands in, and says that it was not observed
+    let fixed = json!({"ipconfig": {"ipconfig0": "ip=10.0.0.7/24"}});
+    let outcome = bench.module(web()).args(args).args(fixed).run();
+    assert_eq!(outcome.ok()["address"], "10.0.0.7");
+    assert_eq!(outcome.result["address_source"], "configured");
+    assert!(outcome.warnings()[0].contains("is the configured one, not an observed one"));
+}

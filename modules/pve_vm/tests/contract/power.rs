@@ -1,0 +1,66 @@
+//! Starting, stopping, waiting, removing.
+
+use serde_json::json;
+
+use crate::support::{Bench, web};
+
+#[test]
+fn every_state_is_foretold_reached_and_left_alone() {
+    let bench = Bench::new();
+    assert!(bench.module(web()).run().changed());
+    for (state, status) in [("stopped", "stopped"), ("started", "running"), ("stopped", "stopped")]
+    {
+        let module = bench.module(json!({"vmid": 201, "state": state}));
+        let check = module.clone().check().run();
+        assert!(check.changed(), "{state}");
+        let real = module.run();
+        assert_eq!(real.plan(), check.plan());
+        assert_eq!(real.result["status"], status);
+        assert!(!module.run().changed(), "{state}");
+    }
+    let gone = bench.module(json!({"vmid": 201, "name": "web", "state": "absent"}));
+    assert!(gone.clone().check().run().changed());
+    let real = gone.run();
+    assert!(real.plan()[0].starts_with("destroy vm web (201) with its volumes scsi0 local:201/"));
+    assert_eq!(real.result["status"], "absent");
+    assert!(!gone.run().changed());
+}
+
+#[test]
+fn b63_b64_a_machine_is_not_lost_by_mistake() {
+    let bench = Bench::new();
+    assert!(bench.module(web()).arg("protection", true).run().changed());
+    bench.forget();
+    let absent = bench.module(json!({"vmid": 201, "state": "absent"}));
+    assert!(absent.run().failed().contains("vm web (201) is protected: set protection to false"));
+    assert!(absent.clone().arg("force", true).run().failed().contains("is protected"));
+    assert!(bench.module(json!({"vmid": 201, "protection": false})).run().changed());
+    bench.forget();
+    assert!(absent.run().failed().contains("vm web (201) is running: stop it first, or set force"));
+    assert_eq!(bench.writes(), [""; 0]);
+    assert!(absent.arg("force", true).run().changed());
+}
+
+#[test]
+fn b67_names_that_repeat_are_listed() {
+    let bench = Bench::new();
+    for vmid in [201, 202] {
+        assert!(bench.module(json!({"vmid": vmid, "name": "web", "node": "pve1"})).run().changed());
+    }
+    bench.forget();
+    let absent = bench.module(json!({"name": "web", "state": "absent"})).run();
+    let message = absent.failed();
+    assert!(message.contains("201 on pve1, 202 on pve1; give vmid"), "{message}");
+    assert_eq!(bench.writes(), [""; 0]);
+}
+
+#[test]
+fn b11_another_name_is_another_machine() {
+    let bench = Bench::new();
+    let db = json!({"vmid": 104, "name": "db", "node": "pve1"});
+    assert!(bench.module(db).run().changed());
+    bench.forget();
+    let web = bench.module(json!({"vmid": 104, "name": "web", "node": "pve1", "cores": 8})).run();
+    assert!(web.failed().contains("vmid 104 is db, not web: nothing was changed"));
+    assert_eq!(bench.writes(), [""; 0]);
+}

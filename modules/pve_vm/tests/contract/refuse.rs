@@ -1,0 +1,81 @@
+//! What is refused, and how it is said.
+
+use serde_json::json;
+
+use crate::support::{Bench, web};
+
+#[test]
+fn bad_input_is_refused_before_any_request() {
+    let bench = Bench::new();
+    for (args, texts) in [
+        (json!({"corse": 2}), &["corse"][..]),
+        (json!({"cores": "many"}), &["cores", "many"]),
+        (json!({"state": "running"}), &["state", "present, started, stopped, absent, current"]),
+        (json!({"bios": "uefi"}), &["bios", "seabios, ovmf"]),
+        (json!({"net": {"eth0": "virtio"}}), &["net: 'eth0' is not one of net0 to net31"]),
+        (json!({"image": "local:iso/debian.img"}), &["image", "content iso", "import"]),
+        (json!({"image": "/root/x.img"}), &["path on the node"]),
+        (json!({"sshkeys": "/root/.ssh/id_rsa.pub"}), &["is not a public ssh key"]),
+        (json!({"vmid": 99}), &["vmid", "99"]),
+        (json!({"ipconfig": {"ipconfig0": "ip=10.0.0.5"}}), &["prefix length"]),
+        (json!({"api_fingerprint": "zz"}), &["api_fingerprint"]),
+    ] {
+        let outcome = bench.module(web()).args(args.clone()).run();
+        let message = outcome.failed();
+        for text in texts {
+            assert!(message.contains(text), "{args}: {message}");
+        }
+    }
+    let nobody = bench.module(json!({"node": "pve1"})).run();
+    assert!(nobody.failed().contains("vmid, name"), "{}", nobody.failed());
+    assert_eq!(bench.calls(), [""; 0]);
+}
+
+#[test]
+fn trouble_with_the_connection_is_one_sentence() {
+    let bench = Bench::new();
+    let secret = bench.secret();
+    for (args, text) in [
+        (json!({"api_host": "127.0.0.1", "api_port": 1}), "failed to reach the API at 127.0.0.1:1"),
+        (json!({"api_fingerprint": "00".repeat(32)}), "fingerprint"),
+        (json!({"api_fingerprint": null}), "certificate"),
+        (
+            json!({"api_token_secret": "11111111-2222-3333-4444-555555555555"}),
+            "does not accept token",
+        ),
+    ] {
+        bench.forget();
+        let outcome = bench.module(web()).args(args.clone()).run();
+        let message = outcome.failed();
+        assert!(message.contains(text), "{args}: {message}");
+        assert!(!message.contains('\n') && message.len() < 500, "{message}");
+        outcome.hides(&secret);
+        assert!(bench.calls().len() <= 1, "no retry storm: {:?}", bench.calls());
+    }
+}
+
+#[test]
+fn all_that_stands_against_a_plan_is_said_at_once_also_in_check_mode() {
+    let bench = Bench::new();
+    let module = bench.module(web()).args(json!({
+        "image": "local:import/nope.qcow2",
+        "scsi": {"scsi0": {"storage": "local", "size": "8G"}, "scsi1": {"storage": "nostore", "size": "1G"}},
+        "net": {"net0": "virtio,bridge=vmbr9"},
+    }));
+    for module in [module.clone().check(), module] {
+        let outcome = module.run();
+        let message = outcome.failed();
+        for text in [
+            "3 problems were found",
+            "scsi0: local:import/nope.qcow2 is not on pve1; there is local:import/debian-13.qcow2",
+            "scsi1: pve1 has no storage nostore",
+            "net0: there is no bridge vmbr9 on pve1",
+        ] {
+            assert!(message.contains(text), "{message}");
+        }
+        assert_eq!(outcome.result["problems"].as_array().unwrap().len(), 3);
+    }
+    let nowhere = bench.module(web()).arg("node", "pve9").run();
+    assert!(nowhere.failed().contains("there is no node pve9: the cluster has pve1"));
+    assert_eq!(bench.writes(), [""; 0]);
+}
