@@ -48,6 +48,8 @@ pub struct Grammar {
     pub kinds: &'static [(&'static str, Kind)],
     /// What the server takes a missing key for.
     pub defaults: &'static [(&'static str, &'static str)],
+    /// Keys that are written before the others, in this order.
+    pub first: &'static [&'static str],
     /// Whether a NIC's `MODEL=MAC` stands for two keys, `model` and `macaddr`.
     pub models: bool,
 }
@@ -78,6 +80,7 @@ impl Grammar {
         aliases: &[],
         kinds: &[],
         defaults: &[],
+        first: &[],
         models: false,
     };
 
@@ -117,7 +120,7 @@ impl Grammar {
     }
 
     /// The line of these sub-options as PVE writes it: the default key first and bare, the others
-    /// in alphabetical order.
+    /// in alphabetical order, but for those that go first.
     #[must_use]
     pub fn line(&self, options: &Options) -> String {
         let mut parts = Vec::new();
@@ -138,7 +141,9 @@ impl Grammar {
         } else if let Some(mac) = mac {
             parts.push(format!("macaddr={mac}"));
         }
-        for (key, value) in options {
+        let first = self.first.iter().filter_map(|key| options.get_key_value(*key));
+        let rest = options.iter().filter(|(key, _)| !self.first.contains(&key.as_str()));
+        for (key, value) in first.chain(rest) {
             if key != default_key && !(self.models && key == "macaddr") {
                 parts.push(format!("{key}={value}"));
             }

@@ -16,6 +16,7 @@ impl IpConfig {
     pub const GRAMMAR: &'static Grammar = &Grammar {
         what: "an address configuration",
         kinds: &[("ip", Kind::Ip), ("gw", Kind::Ip), ("ip6", Kind::Ip), ("gw6", Kind::Ip)],
+        first: &["ip", "gw", "ip6", "gw6"],
         ..Grammar::PLAIN
     };
 

@@ -27,6 +27,7 @@ impl LxcNet {
             ("gw6", Kind::Ip),
         ],
         defaults: &[("firewall", "0"), ("link_down", "0"), ("type", "veth")],
+        first: &["name"],
         ..Grammar::PLAIN
     };
 

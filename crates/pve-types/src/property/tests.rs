@@ -52,13 +52,13 @@ fn lines_that_pve_holds_are_written_again_as_they_are() {
         (Disk::GRAMMAR, "local:114/vm-114-disk-0.raw,efitype=4m,pre-enrolled-keys=1,size=528K"),
         (Disk::GRAMMAR, "none,media=cdrom"),
         (Disk::GRAMMAR, "local:iso/x.iso,media=cdrom,size=350K"),
-        (IpConfig::GRAMMAR, "gw=10.0.99.1,ip=10.0.99.50/24"),
+        (IpConfig::GRAMMAR, "ip=10.0.99.50/24,gw=10.0.99.1"),
         (CpuModel::GRAMMAR, "host,flags=+aes;-pcid,hidden=1"),
         (Vga::GRAMMAR, "qxl,memory=32"),
         (Machine::GRAMMAR, "pc-q35-9.0,viommu=intel"),
         (Boot::GRAMMAR, "order=scsi0;ide2;net0"),
         (Smbios::GRAMMAR, "base64=1,serial=QUJDPT0=,uuid=11111111-2222-3333-4444-555555555555"),
-        (LxcNet::GRAMMAR, "bridge=vmbr0,hwaddr=BC:24:11:10:20:30,ip=dhcp,name=eth0,type=veth"),
+        (LxcNet::GRAMMAR, "name=eth0,bridge=vmbr0,hwaddr=BC:24:11:10:20:30,ip=dhcp,type=veth"),
     ] {
         assert_eq!(grammar.line(&grammar.options(line)), line);
     }
