@@ -35,6 +35,31 @@ fn a_guest_without_python_is_reached_all_the_same() {
     assert_eq!(guest.run("systemctl is-system-running").stdout, "running\n");
     let update = guest.run("apt-get update --error-on=any");
     assert!(update.success(), "{update:?}");
+
+    // A module is a program with an arguments file beside it; this one shows both.
+    let directory = tempfile::tempdir().expect("a directory");
+    let module = directory.path().join("show");
+    let script = "#!/bin/sh\nprintf '{\"mode\": \"%s\", \"args\": %s}\\n' \
+                  $(stat -c %a $(dirname $1)) \"$(cat $1)\"\n";
+    fs::write(&module, script).expect("a script");
+    let result =
+        guest.module_with(&module, &json!({"name": "it's"}), &json!({"_ansible_check_mode": true}));
+    assert_eq!(result["mode"], "700");
+    assert_eq!(result["args"]["name"], "it's");
+    assert_eq!(result["args"]["_ansible_check_mode"], json!(true));
+    assert_eq!(guest.run("ls /root/.ansible/tmp").stdout, "", "nothing stays in the guest");
+
+    // It is the same guest after a reboot, with what was written to its disk.
+    guest.write("/root/kept", b"kept", 0o600);
+    guest.run("touch /run/gone");
+    guest.reboot();
+    assert_eq!(guest.run("cat /root/kept").stdout, "kept");
+    assert!(!guest.run("ls /run/gone").success());
+
+    // Whatever becomes of sshd, there is the console.
+    guest.run("systemctl stop ssh");
+    assert!(!guest.log_in("true").success());
+    assert_eq!(guest.console("cat /root/kept").stdout, "kept");
 }
 
 #[test]
@@ -69,10 +94,12 @@ fn apt_sees_the_live_archive_and_the_snapshots() {
         let file = "/etc/apt/sources.list.d/debian.sources";
         guest.write(file, sources.as_bytes(), 0o644);
         assert_eq!(candidate(), format!("{version} {version}"), "{scheme} {id}");
-        let expired =
-            guest.run(&format!("sed -i /Check-Valid/d {file}; apt-get update --error-on=any"));
-        assert!(expired.stderr.contains("is expired"), "snapshots have expired: {expired:?}");
     }
+    let expired = guest.run(
+        "sed -i /Check-Valid/d /etc/apt/sources.list.d/debian.sources; \
+         apt-get update --error-on=any",
+    );
+    assert!(expired.stderr.contains("is expired"), "snapshots have expired: {expired:?}");
     guest.write("/etc/apt/apt.conf.d/99expired", b"Acquire::Check-Valid-Until \"no\";", 0o644);
     assert_eq!(candidate(), "1.0 1.0");
     let installed =
@@ -125,6 +152,9 @@ fn a_guest_lives_and_dies_as_a_vm() {
     let mut guest = lab.guest(100, MAC);
     driver.start(&guest).expect("the guest starts");
     assert!(matches!(driver.status(100), GuestStatus::Running { .. }));
+
+    let gateway = driver.bridges()[0].gateway();
+    assert_eq!(driver.dns(), (vec![gateway], vec!["lab.test".to_owned()]));
 
     // The agent is Debian's own and says what a VM's would.
     let interfaces = lab.interfaces_with_address(100);

@@ -338,6 +338,16 @@ impl GuestDriver for RealGuests {
         Ok(self.machines.remember(&machine)?)
     }
 
+    /// nspawn boots from raw disks.
+    fn stores(&self, _format: VolumeFormat) -> VolumeFormat {
+        VolumeFormat::Raw
+    }
+
+    fn dns(&self) -> (Vec<String>, Vec<String>) {
+        let servers = self.bridges().first().map(network::Bridge::gateway);
+        (servers.into_iter().collect(), vec![network::DOMAIN.to_owned()])
+    }
+
     fn agent(
         &self,
         vmid: u32,

@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -45,6 +45,7 @@ pub struct TestGuest {
     shared: Arc<Shared>,
     vmid: u32,
     address: String,
+    connection: Mutex<Option<Child>>,
 }
 
 impl TestGuest {
@@ -102,7 +103,7 @@ impl TestGuest {
             }],
             agent: true,
         };
-        let guest = Self { shared, vmid, address };
+        let guest = Self { shared, vmid, address, connection: Mutex::default() };
         guest.shared.machines.start(&machine)?;
         guest.wait_up()?;
         Ok(guest)
@@ -123,13 +124,36 @@ impl TestGuest {
         &self.shared.server
     }
 
-    /// Runs a shell command as root over ssh, on a connection of its own.
+    /// Runs a shell command as root over ssh.
+    ///
+    /// Commands share a connection that was made when the guest came up, and that outlives most
+    /// things one can do to sshd; [`TestGuest::log_in`] makes a new one.
     ///
     /// # Panics
     ///
     /// Panics if ssh cannot be run.
     pub fn run(&self, command: &str) -> Output {
-        finish(self.ssh().arg("--").arg(command), None)
+        self.run_with(command, &[])
+    }
+
+    /// Runs a shell command as root over ssh with this on its standard input.
+    ///
+    /// # Panics
+    ///
+    /// Panics if ssh cannot be run.
+    pub fn run_with(&self, command: &str, input: &[u8]) -> Output {
+        // Without the shared connection ssh makes one of its own.
+        finish(self.ssh().arg("-S").arg(self.socket()).arg(self.target()).arg(command), input)
+    }
+
+    /// Runs a shell command as root over a new connection: what sshd says to the next one who
+    /// comes.
+    ///
+    /// # Panics
+    ///
+    /// Panics if ssh cannot be run.
+    pub fn log_in(&self, command: &str) -> Output {
+        finish(self.ssh().arg(self.target()).arg(command), &[])
     }
 
     /// Runs a shell command as root without the guest's network and sshd.
@@ -145,7 +169,7 @@ impl TestGuest {
             host::command("nsenter")
                 .args(["-t", &init, "-m", "-u", "-i", "-n", "-p", "--"])
                 .args(["sh", "-c", command]),
-            None,
+            &[],
         )
     }
 
@@ -171,7 +195,7 @@ impl TestGuest {
     pub fn write(&self, remote: &str, content: &[u8], mode: u32) {
         let quoted = quote(remote);
         let script = format!("umask 077; cat >{quoted} && chmod {mode:o} {quoted}");
-        let output = finish(self.ssh().arg("--").arg(script), Some(content));
+        let output = self.run_with(&script, content);
         assert!(output.success(), "cannot write {remote}: {output:?}");
     }
 
@@ -195,8 +219,6 @@ impl TestGuest {
         let number = MODULES.fetch_add(1, Ordering::Relaxed);
         let directory = format!("/root/.ansible/tmp/ansible-tmp-{number}");
         let quoted = quote(&directory);
-        let made = self.run(&format!("umask 077 && mkdir -p {quoted}"));
-        assert!(made.success(), "cannot make {directory}: {made:?}");
         let mut all = Value::Object(harness::Core::default().reserved(&name));
         all["_ansible_tmpdir"] = json!(format!("{directory}/"));
         for source in [args, reserved] {
@@ -204,15 +226,22 @@ impl TestGuest {
                 all[key] = value.clone();
             }
         }
-        let program = format!("{directory}/AnsiballZ_{name}");
-        self.put(binary, &program);
-        let text = all.to_string();
-        self.write(&format!("{directory}/args"), text.as_bytes(), 0o600);
-        let output = self.run(&format!(
-            "chmod u+x {0} && {0} {1}; rc=$?; rm -rf {quoted}; exit $rc",
-            quote(&program),
-            quote(&format!("{directory}/args"))
-        ));
+        let program = quote(&format!("{directory}/AnsiballZ_{name}"));
+        let args_file = quote(&format!("{directory}/args"));
+        #[expect(clippy::expect_used, reason = "for tests only, and documented")]
+        let content = fs::read(binary).expect("the module can be read");
+        let placed = self.run_with(
+            &format!("umask 077; mkdir -p {quoted} && cat >{program} && chmod u+x {program}"),
+            &content,
+        );
+        assert!(placed.success(), "cannot place the module: {placed:?}");
+        let output = self.run_with(
+            &format!(
+                "umask 077; cat >{args_file} && {program} {args_file} </dev/null; rc=$?; \
+                 rm -rf {quoted}; exit $rc"
+            ),
+            all.to_string().as_bytes(),
+        );
         let result = serde_json::from_str(output.stdout.trim_end_matches('\n'));
         match result {
             Ok(value) if output.stdout.lines().count() == 1 => value,
@@ -240,17 +269,58 @@ impl TestGuest {
     }
 
     fn ssh(&self) -> Command {
-        self.shared.ssh(&self.address)
+        self.shared.ssh()
+    }
+
+    fn target(&self) -> String {
+        format!("root@{}", self.address)
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.shared.machines.home().run.join(format!("{}.ssh", self.vmid))
+    }
+
+    /// Makes the connection that commands share: a new one takes some 100 ms each time.
+    fn connect(&self, deadline: Instant) -> Result<()> {
+        self.disconnect();
+        let socket = self.socket();
+        let mut child = self
+            .ssh()
+            .args(["-M", "-N", "-S"])
+            .arg(&socket)
+            .arg(self.target())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .context("cannot run ssh")?;
+        while !socket.exists() {
+            if child.try_wait()?.is_some() || Instant::now() > deadline {
+                bail!("the connection to {} is lost", self.address);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        *self.connection.lock().unwrap_or_else(PoisonError::into_inner) = Some(child);
+        Ok(())
+    }
+
+    fn disconnect(&self) {
+        let child = self.connection.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(mut child) = child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        // Killed, ssh leaves its socket behind.
+        let _ = fs::remove_file(self.socket());
     }
 
     fn wait_up(&self) -> Result<()> {
         let deadline = Instant::now() + BOOT_LIMIT;
         loop {
-            let output = self.run("systemctl is-system-running --wait");
+            let output = self.log_in("systemctl is-system-running --wait");
             match output.stdout.trim() {
-                "running" => return Ok(()),
+                "running" => return self.connect(deadline),
                 state @ ("degraded" | "maintenance") => {
-                    let failed = self.run("systemctl --failed --no-legend --plain").stdout;
+                    let failed = self.log_in("systemctl --failed --no-legend --plain").stdout;
                     bail!("the guest is {state}: {failed}");
                 }
                 _ => {}
@@ -271,6 +341,7 @@ impl TestGuest {
 
 impl Drop for TestGuest {
     fn drop(&mut self) {
+        self.disconnect();
         if let Err(e) = self.shared.machines.kill(self.vmid) {
             eprintln!("cannot end a guest: {e:#}");
         }
@@ -283,15 +354,15 @@ fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-fn finish(command: &mut Command, input: Option<&[u8]>) -> Output {
+fn finish(command: &mut Command, input: &[u8]) -> Output {
     let result = (|| -> Result<Output> {
         let mut child = command
-            .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
+            .stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?;
-        if let (Some(bytes), Some(mut stdin)) = (input, child.stdin.take()) {
-            stdin.write_all(bytes)?;
+        if let Some(mut stdin) = child.stdin.take() {
+            stdin.write_all(input)?;
         }
         let output = child.wait_with_output()?;
         Ok(Output {

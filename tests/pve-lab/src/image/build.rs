@@ -20,13 +20,18 @@ const PACKAGES: &str = "systemd,systemd-sysv,systemd-resolved,dbus,udev,openssh-
 /// In images with cloud-init.
 const CLOUD_PACKAGES: &str = "cloud-init,cloud-guest-utils,python3-minimal";
 
+/// For images without cloud-init: on a first boot systemd enables all units but these, and a
+/// socket in front of sshd is not what Debian's images have.
+const PRESET: &str = "disable ssh.socket\n";
+
 /// The size of the disk in an image, as upstream's.
 const SIZE: &str = "3G";
 
 /// What an image is made of, for its name in the cache: raise the number with any change of what
 /// is done to the tree below.
 pub(super) fn recipe(image: Image) -> String {
-    format!("1 {image:?} {PACKAGES} {CLOUD_PACKAGES} {SIZE}")
+    let preset = if image.cloud_init { "" } else { PRESET };
+    format!("1 {image:?} {PACKAGES} {CLOUD_PACKAGES} {SIZE} {preset}")
 }
 
 /// Builds an image.
@@ -85,6 +90,11 @@ fn generalise(image: Image, tree: &Path) -> Result<()> {
     // Without cloud-init the host keys are made by a unit that wants to see a first boot.
     let machine_id = if image.cloud_init { "" } else { "uninitialized\n" };
     fs::write(etc.join("machine-id"), machine_id)?;
+    if !image.cloud_init {
+        let presets = etc.join("systemd/system-preset");
+        fs::create_dir_all(&presets)?;
+        fs::write(presets.join("10-lab.preset"), PRESET)?;
+    }
     // The root is mounted before systemd starts: remounting what fstab says would fail the boot.
     fs::write(etc.join("fstab"), "")?;
     fs::write(etc.join("apt/sources.list.d/debian.sources"), sources(image.suite))?;

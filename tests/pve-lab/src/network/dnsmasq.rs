@@ -10,7 +10,7 @@ use crate::guests::cgroup::Cgroup;
 use crate::image::SERVER_NAMES;
 
 /// The domain of guests that are given no other.
-const DOMAIN: &str = "lab.test";
+pub(crate) const DOMAIN: &str = "lab.test";
 
 /// Starts dnsmasq as a child in the group that the lab's own processes are in.
 pub(super) fn start(plan: &Plan, group: &Cgroup, state: &Path) -> Result<Child> {

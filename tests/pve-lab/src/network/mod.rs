@@ -17,6 +17,7 @@ use nix::sched::{CloneFlags, setns};
 use crate::guests::cgroup::Cgroup;
 use crate::guests::host;
 use crate::image::cache;
+pub(crate) use dnsmasq::DOMAIN;
 pub use plan::{Bridge, Plan, Pool};
 
 /// A network that stands.
