@@ -87,9 +87,11 @@ fn carry_out(
     for volid in &volids {
         volumes::remove(shared, volid)?;
     }
-    let mut state = shared.state();
     if options.purge {
         task.log(format!("purging VM {vmid} from related configurations.."));
+    }
+    let mut state = shared.state();
+    if options.purge {
         state.cluster.ha.remove(&format!("vm:{vmid}"));
         state.cluster.access.acl.retain(|grant| grant.path != format!("/vms/{vmid}"));
     }
