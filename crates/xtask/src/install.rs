@@ -3,6 +3,7 @@
 //! which crash a static program where an NSS module is installed.
 
 mod elf;
+mod trim;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -126,6 +127,9 @@ fn build(workspace: &Workspace, modules: &[String], target: &str) -> Result<()> 
     for name in modules.iter().map(String::as_str).chain([INVENTORY]) {
         cargo.args(["--package", name]);
     }
+    // no relocations at start: 4 % smaller, and what musl-gcc needs to make it static at all
+    let fixed = r#"["-C", "relocation-model=static"]"#;
+    cargo.args(["--config", &format!("target.{target}.rustflags={fixed}")]);
     if target == MUSL && std::env::var_os("CC_x86_64_unknown_linux_musl").is_none() {
         // the little C in ring builds with any compiler, but not with glibc's fortified functions
         let compiler = if program("musl-gcc").is_some() { "musl-gcc" } else { "cc" };
@@ -157,6 +161,11 @@ fn install(workspace: &Workspace, binary: &Shipped, target: &str) -> Result<u64>
     run_command(
         Command::new("strip").args(["--strip-all", "-o"]).arg(&stripped).arg(&binary.built),
     )?;
+    if binary.budget == "guest" {
+        trim::trim(&stripped).context("its tables for unwinding cannot be taken away")?;
+        let (before, after) = (describe(&binary.built)?, describe(&stripped)?);
+        ensure!(before == after, "it does not run without its tables for unwinding");
+    }
     let size = fs::metadata(&stripped)?.len();
     let limit = budget(workspace, binary.budget, target)?;
     ensure!(size <= limit, "it has {size} bytes, {} more than its budget of {limit}", size - limit);
@@ -169,6 +178,16 @@ fn install(workspace: &Workspace, binary: &Shipped, target: &str) -> Result<u64>
         fs::rename(&new, place).with_context(|| place.display().to_string())?;
     }
     Ok(size)
+}
+
+/// What a binary says about itself, which also shows that it runs.
+fn describe(binary: &Path) -> Result<Vec<u8>> {
+    let output = Command::new(binary)
+        .arg("--describe")
+        .output()
+        .with_context(|| format!("{} cannot be run", binary.display()))?;
+    ensure!(output.status.success(), "{} ended with {}", binary.display(), output.status);
+    Ok(output.stdout)
 }
 
 /// The size budget, which stands in the workspace's manifest.
