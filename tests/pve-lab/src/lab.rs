@@ -122,7 +122,7 @@ impl Lab {
         };
         let file = config.request_log.as_deref().map(open_log).transpose()?;
         let node = state.cluster.nodes.keys().next().cloned().unwrap_or_default();
-        let certificate = Certificate::generate(&node, config.listen.ip())?;
+        let certificate = Certificate::of(&dir.join("pki"), &node, config.listen.ip())?;
         let shared = Arc::new(Shared {
             settings: Settings {
                 version: config.version,

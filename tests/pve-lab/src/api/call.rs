@@ -1,6 +1,6 @@
 //! One call on its way to its handler, and what handlers need to do their work.
 
-use std::sync::{Arc, MutexGuard};
+use std::sync::{Arc, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -20,6 +20,8 @@ pub(crate) struct Call {
     pub(crate) params: Params,
     /// The last part of the path: an agent's command has no parameter that says it.
     pub(crate) last: String,
+    /// How many rows there are in all, for lists that are given in parts.
+    pub(crate) total: Arc<OnceLock<usize>>,
 }
 
 /// Answers a call.
@@ -32,9 +34,16 @@ pub(crate) type Route = (&'static str, &'static str, Handler);
 pub(crate) struct TaskHandle {
     shared: Arc<Shared>,
     upid: String,
+    failure: Option<String>,
 }
 
 impl TaskHandle {
+    /// Fails if the task was told to. Work that has to undo something asks this when it has
+    /// begun; all other work is not begun at all.
+    pub(crate) fn planned_failure(&self) -> Result<(), String> {
+        self.failure.clone().map_or(Ok(()), Err)
+    }
+
     /// Adds a line to the log.
     pub(crate) fn log(&self, line: impl AsRef<str>) {
         self.shared.state().tasks.log(&self.upid, line.as_ref());
@@ -76,6 +85,12 @@ impl Call {
         super::permissions::allows(&self.state(), &self.who, path, privilege)
     }
 
+    /// Says how many rows there are in all.
+    pub(crate) fn set_total(&self, total: usize) {
+        // it is said once in a call
+        let _ = self.total.set(total);
+    }
+
     /// Begins a task and returns its UPID.
     pub(crate) fn task(
         &self,
@@ -106,8 +121,14 @@ impl Shared {
         let ticks = 460_000 + self.age() / 10;
         let upid =
             self.state().tasks.begin(node, kind, id, &who.user, who.token.as_deref(), now(), ticks);
-        let handle = TaskHandle { shared: Arc::clone(self), upid: upid.clone() };
         let fault = self.faults().task(kind);
+        let undoes = matches!(kind, "qmcreate" | "qmclone");
+        let failure = match &fault {
+            Some(TaskFault::Fail(text)) if undoes => Some(text.clone()),
+            _ => None,
+        };
+        let fault = fault.filter(|_| failure.is_none());
+        let handle = TaskHandle { shared: Arc::clone(self), upid: upid.clone(), failure };
         let thread = std::thread::spawn(move || {
             let status = carry_out(&handle, fault, work);
             let mut state = handle.shared.state();

@@ -1,6 +1,6 @@
 //! The way of a call: who asks, which handler, may they, are the parameters right, do it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use hyper::body::Bytes;
@@ -110,6 +110,7 @@ fn body_of(error: &ApiError) -> Value {
 struct Seen {
     who: Identity,
     params: Params,
+    total: Arc<OnceLock<usize>>,
 }
 
 /// Answers a call, or `None` to close the connection without an answer.
@@ -168,7 +169,13 @@ pub(crate) async fn answer(incoming: Incoming, shared: Arc<Shared>) -> Option<An
     }
     Some(match result {
         result if extjs => Answer::extjs(result),
-        Ok(value) => Answer::json(&json!({"data": value})),
+        Ok(value) => {
+            let mut body = json!({"data": value});
+            if let Some(total) = seen.total.get() {
+                body["total"] = json!(total);
+            }
+            Answer::json(&body)
+        }
         Err(error) => Answer::refusal(error),
     })
 }
@@ -206,7 +213,13 @@ async fn process(
     let (Some(found), Some(schema)) = (found, schema) else {
         return Err(ApiError::not_implemented(method, path));
     };
-    permissions::check(&shared.state(), &seen.who, &schema.check, &found.values)?;
+    let allowed = permissions::check(&shared.state(), &seen.who, &schema.check, &found.values);
+    if found.template.ends_with("/upload") {
+        // refused before the body is looked at, and in few words
+        allowed.map_err(|error| ApiError { body: ErrorBody::Empty, ..error })?;
+    } else {
+        allowed?;
+    }
     if let Some(node) = node_of(&found.values) {
         reach(shared, node)?;
     }
@@ -218,7 +231,13 @@ async fn process(
     let params = schema.verify(merged)?;
     wait(shared, &found.values, path).await;
     let last = path.rsplit('/').next().unwrap_or_default().to_owned();
-    let call = Call { shared: Arc::clone(shared), who: seen.who.clone(), params, last };
+    let call = Call {
+        shared: Arc::clone(shared),
+        who: seen.who.clone(),
+        params,
+        last,
+        total: Arc::clone(&seen.total),
+    };
     let handler = found.handler;
     // agents and writes may take their time; everything else is a look at the state
     if method == "GET" && !path.contains("/agent/") {

@@ -132,15 +132,6 @@ fn volume_id(value: &str) -> bool {
     })
 }
 
-fn userid(value: &str) -> bool {
-    value.rsplit_once('@').is_some_and(|(name, realm)| {
-        !name.is_empty()
-            && !name.contains([' ', ':', '/'])
-            && realm.starts_with(|c: char| c.is_ascii_alphabetic())
-            && realm.len() > 1
-    })
-}
-
 /// Checks a named format; the error is the part after `invalid format - `.
 pub(crate) fn check(name: &str, format: &str, value: &str) -> Result<(), String> {
     let refuse = |fits: bool, text: String| if fits { Ok(()) } else { Err(text) };
@@ -228,9 +219,6 @@ pub(crate) fn check(name: &str, format: &str, value: &str) -> Result<(), String>
             format!("unable to parse hotplug option\n"),
         )
         .map_err(|text| text.trim_end().to_owned()),
-        "pve-userid" => {
-            refuse(userid(value), format!("value '{value}' does not look like a valid user name"))
-        }
         _ => Ok(()),
     }
 }

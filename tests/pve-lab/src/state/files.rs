@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::config::Config;
@@ -15,7 +16,10 @@ pub(crate) fn write_atomically(path: &Path, text: &str) -> io::Result<()> {
         fs::create_dir_all(parent)?;
     }
     let beside = path.with_extension("new");
-    fs::write(&beside, text)?;
+    // tokens, passwords and keys are among what is written
+    let mut file =
+        fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+    file.write_all(text.as_bytes())?;
     fs::rename(&beside, path)
 }
 

@@ -16,6 +16,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use access::Access;
+pub(crate) use files::write_atomically;
 pub(crate) use guest::{Guest, Kind};
 use storage::Storage;
 use tasks::Tasks;

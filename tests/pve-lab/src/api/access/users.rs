@@ -58,6 +58,11 @@ pub(crate) fn list(call: Call) -> ApiResult {
 /// A new user.
 pub(crate) fn create(call: Call) -> ApiResult {
     let userid = call.params.text("userid").to_owned();
+    if !userid.contains('@') {
+        return Err(ApiError::internal(format!(
+            "value '{userid}' does not look like a valid user name"
+        )));
+    }
     let mut state = call.state();
     if state.cluster.access.users.contains_key(&userid) {
         return Err(ApiError::internal(format!(

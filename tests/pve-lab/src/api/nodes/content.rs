@@ -100,7 +100,12 @@ fn list(call: Call) -> ApiResult {
         }
     }
     if let Some(vmid) = vmid {
-        all.retain(|row| row["vmid"] == json!(vmid));
+        // only disks have an owner, and only these two are left out for want of one
+        all.retain(|row| match row["content"].as_str() {
+            Some("images") => row["vmid"] == json!(vmid),
+            Some("iso" | "vztmpl") => false,
+            _ => true,
+        });
     }
     Ok(json!(all))
 }

@@ -64,10 +64,10 @@ fn status(call: Call) -> ApiResult {
     let kernel = "6.14.0-1-pve";
     let build = "#1 SMP PREEMPT_DYNAMIC";
     Ok(json!({
-        "boot-info": {"mode": "efi", "secureboot": 0},
+        "boot-info": {"mode": "legacy-bios"},
         "cpu": 0.02, "idle": 0, "wait": 0, "uptime": 4765,
         "cpuinfo": {"cores": 2, "cpus": 2, "sockets": 1, "flags": "fpu vme de pse",
-            "hvm": "1", "mhz": "2600.000", "model": "AMD EPYC", "user_hz": 100},
+            "hvm": "1", "family": "25", "vendor": "AuthenticAMD", "mhz": "2600.000", "model": "AMD EPYC", "user_hz": 100},
         "current-kernel": {"machine": "x86_64", "release": kernel, "sysname": "Linux",
             "version": build},
         "ksm": {"shared": 0},

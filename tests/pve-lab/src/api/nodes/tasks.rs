@@ -43,12 +43,10 @@ fn list(call: Call) -> ApiResult {
             && kind.is_none_or(|kind| task.kind == kind)
             && (!errors || task.exitstatus.as_deref().is_some_and(|status| status != "OK"))
     };
-    Ok(state
-        .tasks
-        .list
-        .iter()
-        .rev()
-        .filter(fits)
+    let rows: Vec<&Task> = state.tasks.list.iter().rev().filter(fits).collect();
+    call.set_total(rows.len());
+    Ok(rows
+        .into_iter()
         .skip(start)
         .take(limit)
         .map(|task| {
@@ -96,6 +94,7 @@ fn log(call: Call) -> ApiResult {
     let start = usize::try_from(call.params.number("start").unwrap_or(0)).unwrap_or(0);
     let limit = usize::try_from(call.params.number("limit").unwrap_or(50)).unwrap_or(50);
     let limit = if limit == 0 { usize::MAX } else { limit };
+    call.set_total(task.log.len());
     Ok(task
         .log
         .iter()

@@ -131,6 +131,7 @@ fn reserve(call: &Call, newid: u32, node: &str, pool: Option<&str>) {
 
 /// The new guest's settings: disks copied, everything that must be unique made anew.
 fn copy(shared: &Shared, plan: &Plan, task: &TaskHandle) -> Result<Section, String> {
+    task.planned_failure()?;
     let mut main = Section::new();
     for (key, value) in &plan.source {
         let kept = match key.as_str() {

@@ -145,6 +145,7 @@ fn reserve(call: &Call, vmid: u32, pool: Option<&str>) -> Result<(), ApiError> {
 }
 
 fn build(shared: &Shared, vmid: u32, set: Section, task: &TaskHandle) -> Result<(), String> {
+    task.planned_failure()?;
     let mut main = Section::new();
     let mut made = Vec::new();
     for (key, value) in set {

@@ -99,13 +99,14 @@ pub(crate) fn put_in(
     config: &mut Config,
     change: &Change<'_>,
 ) -> Result<(), String> {
+    // the slot that the volume leaves is free for the one it replaces
+    let attached = change.after.file.as_str();
+    config.main.retain(|key, value| !(is_unused(key) && value == attached));
     if let Some(old) = config.main.get(change.key).cloned()
         && Drive::parse(&old).file != change.after.file
     {
         take_out(shared, vmid, config, &old, false)?;
     }
-    let attached = change.after.file.as_str();
-    config.main.retain(|key, value| !(is_unused(key) && value == attached));
     config.main.insert(change.key.to_owned(), change.kept.to_owned());
     config.pending.remove(change.key);
     Ok(())
