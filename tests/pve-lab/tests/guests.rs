@@ -75,6 +75,7 @@ fn apt_sees_the_live_archive_and_the_snapshots() {
             .collect::<Vec<_>>()
             .join(" ")
     };
+    guest.run("cp /etc/apt/sources.list.d/debian.sources /root/live.sources");
     assert_eq!(candidate(), "3.0 3.0");
     for (scheme, id, version) in [
         ("http", "20250101T000000Z", "1.0"),
@@ -105,6 +106,7 @@ fn apt_sees_the_live_archive_and_the_snapshots() {
     let installed =
         guest.run("apt-get install -y ferrite-demo; cat /usr/share/ferrite-demo/version");
     assert!(installed.stdout.ends_with("\n1.0\n"), "{installed:?}");
+    guest.run("rm /etc/apt/apt.conf.d/99expired");
     the_package_server_fails_when_told_to(&guest);
 }
 
@@ -134,6 +136,18 @@ fn the_package_server_fails_when_told_to(guest: &TestGuest) {
         assert!(got.stderr.contains(error), "{name}: {got:?}");
         let late = started.elapsed() >= Duration::from_millis(700);
         assert!(late || name != "late", "{name}: {:?}", started.elapsed());
+    }
+    for (kind, reason) in
+        [(FaultKind::Forged, "NO_PUBKEY|Missing key"), (FaultKind::Expired, "is expired")]
+    {
+        server.set_faults(vec![fault("debian/dists/bookworm/", kind.clone())]);
+        let update = guest.run(
+            "cd /etc/apt; sed 's/trixie trixie-updates/bookworm/' /root/live.sources \
+             >sources.list.d/debian.sources; apt-get update --error-on=any 2>&1",
+        );
+        assert_eq!(update.status, 100, "{kind:?}: {update:?}");
+        let said = reason.split('|').any(|reason| update.stdout.contains(reason));
+        assert!(said, "{kind:?}: {update:?}");
     }
     server.set_faults(Vec::new());
     for line in [
@@ -238,10 +252,17 @@ fn what_dies_leaves_nothing() {
     let mut lab = Lab::up();
     let guest = lab.guest(101, MAC);
     let launcher = lab.driver().start(&guest).expect("the guest starts");
-    kill(launcher);
+    kill(launcher, "sh");
     eventually("the guest's death is an event", || {
         lab.events() == [GuestEvent::PoweredOff { vmid: 101 }]
     });
+    lab.assert_no_guest_left();
+
+    // Without nspawn the guest's own systemd would live on.
+    let launcher = lab.driver().start(&guest).expect("the guest starts");
+    lab.interfaces_with_address(101);
+    kill(support::child_of(launcher, "systemd-nspawn"), "systemd-nspawn");
+    eventually("the guest's death is an event", || lab.events().len() == 2);
     lab.assert_no_guest_left();
 
     // The lab itself dies, and the next one finds the guest as it was.
@@ -277,9 +298,9 @@ fn a_guest_without_a_system_runs_all_the_same() {
 }
 
 #[expect(clippy::expect_used, reason = "a helper of tests")]
-fn kill(pid: u32) {
+fn kill(pid: u32, name: &str) {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).expect("the launcher runs");
-    assert!(text.starts_with("Name:\tsh\n"), "{text}");
+    assert!(text.starts_with(&format!("Name:\t{}\n", &name[..name.len().min(15)])), "{text}");
     let pid = i32::try_from(pid).expect("a process id");
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL)
         .expect("it can be killed");

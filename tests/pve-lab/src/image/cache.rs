@@ -17,7 +17,9 @@ pub fn directory() -> PathBuf {
         _ => PathBuf::from(std::env::var_os("HOME").unwrap_or_else(|| "/root".into()))
             .join(".cache/ferrite"),
     };
-    base.join("lab")
+    let directory = base.join("lab");
+    // Guests are started from threads whose working directory is another.
+    std::path::absolute(&directory).unwrap_or(directory)
 }
 
 /// Holds a lock of the cache until it is dropped.

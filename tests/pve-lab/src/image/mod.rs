@@ -85,15 +85,25 @@ impl Image {
     }
 }
 
-/// Removes images of the same name that are older than the one given by a month.
+/// Removes images of the same name that are older than the one given by a month, and what builds
+/// left behind that were killed.
 fn prune(name: &str) {
     let number = |name: &str| name.split('-').nth(1).and_then(|week| week.parse::<u64>().ok());
     let same = |a: &str, b: &str| a.splitn(3, '-').nth(2) == b.splitn(3, '-').nth(2);
     for entry in std::fs::read_dir(cache::directory()).into_iter().flatten().flatten() {
+        let path = entry.path();
         let other = entry.file_name().to_string_lossy().into_owned();
-        if same(name, &other) && number(&other) < number(name).map(|week| week.saturating_sub(4)) {
+        let old =
+            same(name, &other) && number(&other) < number(name).map(|week| week.saturating_sub(4));
+        let partial =
+            ["tree", "raw", "partial"].iter().any(|e| path.extension() == Some(e.as_ref()));
+        let day_old = || {
+            let modified = entry.metadata().and_then(|m| m.modified()).ok();
+            modified.and_then(|time| time.elapsed().ok()).is_some_and(|age| age.as_secs() > 86_400)
+        };
+        if old || partial && day_old() {
             // Another process may have been faster.
-            let _ = cache::remove(&entry.path());
+            let _ = cache::remove(&path);
         }
     }
 }

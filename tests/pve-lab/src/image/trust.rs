@@ -70,6 +70,13 @@ impl Trust {
         Ok(format!("{ca}{:02x?}", fs::read(self.keyring())?))
     }
 
+    /// A gpg that signs with a key that nobody knows.
+    pub(crate) fn foreign_signer() -> Result<GpgHome> {
+        let home = GpgHome::new()?;
+        make_key(&home, "Somebody else <nobody@ferrite.invalid>")?;
+        Ok(home)
+    }
+
     /// A gpg that can sign with the archives' key, until it is dropped.
     pub(crate) fn signer(&self) -> Result<GpgHome> {
         let home = GpgHome::new()?;
@@ -107,17 +114,14 @@ impl Drop for GpgHome {
     }
 }
 
+fn make_key(home: &GpgHome, user: &str) -> Result<()> {
+    let arguments = ["--passphrase", "", "--quick-gen-key", user, "ed25519", "sign", "never"];
+    host::finish(home.gpg().args(arguments))?;
+    Ok(())
+}
+
 fn signing_key(home: &GpgHome, directory: &Path) -> Result<()> {
-    let user = "Ferrite lab archive <lab@ferrite.invalid>";
-    host::finish(home.gpg().args([
-        "--passphrase",
-        "",
-        "--quick-gen-key",
-        user,
-        "ed25519",
-        "sign",
-        "never",
-    ]))?;
+    make_key(home, "Ferrite lab archive <lab@ferrite.invalid>")?;
     host::finish(home.gpg().arg("--output").arg(directory.join("archive.gpg")).arg("--export"))?;
     host::finish(
         home.gpg().arg("--output").arg(directory.join("archive.key")).arg("--export-secret-keys"),

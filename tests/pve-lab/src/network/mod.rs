@@ -54,6 +54,8 @@ impl Network {
         let plan = match standing {
             Some(plan) => plan,
             None => {
+                // Guests that are left would hang on bridges that are no more.
+                group.remove()?;
                 remove(name)?;
                 // Two labs that start at once must not choose the same subnet.
                 let _lock = cache::lock("network")?;

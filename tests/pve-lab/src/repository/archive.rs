@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
 use crate::guests::host;
-use crate::image::{Suite, Trust, cache};
+use crate::image::{GpgHome, Suite, Trust, cache};
 
 /// A dated copy of the archives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub const SNAPSHOTS: [Snapshot; 2] = [
 pub const LIVE_VERSION: &str = "3.0";
 
 /// Raised with any change of what is made here.
-const RECIPE: &str = "1";
+const RECIPE: &str = "2";
 
 /// The two archives: their name, the ends of their suites, the package in them.
 const ARCHIVES: [Archive; 2] = [
@@ -64,6 +64,16 @@ struct Archive {
     package: &'static str,
 }
 
+/// Who signs.
+struct Signers {
+    own: GpgHome,
+    foreign: GpgHome,
+}
+
+/// What is added to the name of an `InRelease` that nobody trusts, and of one that has expired.
+pub(super) const FORGED: &str = ".forged";
+pub(super) const EXPIRED: &str = ".expired";
+
 /// One state of the archives, to be written below a directory.
 struct State<'a> {
     version: &'a str,
@@ -79,14 +89,14 @@ pub(super) fn ensure(trust: &Trust) -> Result<PathBuf> {
 }
 
 fn build(trust: &Trust, root: &Path) -> Result<()> {
-    let signer = trust.signer()?;
+    let signers = Signers { own: trust.signer()?, foreign: Trust::foreign_signer()? };
     let format = "+%a, %d %b %Y %H:%M:%S UTC";
     let date = host::run("date", ["-u", format])?;
     // The tree is made anew each week.
     let valid_until = host::run("date", ["-u", "-d", "+28 days", format])?;
     let live = State { version: LIVE_VERSION, date: date.trim(), valid_until: valid_until.trim() };
     for archive in &ARCHIVES {
-        publish(archive, &live, &root.join(archive.name), &signer)?;
+        publish(archive, &live, &root.join(archive.name), &signers)?;
         for snapshot in &SNAPSHOTS {
             let state = State {
                 version: snapshot.version,
@@ -94,18 +104,13 @@ fn build(trust: &Trust, root: &Path) -> Result<()> {
                 valid_until: snapshot.valid_until,
             };
             let place = root.join("archive").join(archive.name).join(snapshot.id);
-            publish(archive, &state, &place, &signer)?;
+            publish(archive, &state, &place, &signers)?;
         }
     }
     Ok(())
 }
 
-fn publish(
-    archive: &Archive,
-    state: &State<'_>,
-    place: &Path,
-    signer: &crate::image::GpgHome,
-) -> Result<()> {
+fn publish(archive: &Archive, state: &State<'_>, place: &Path, signers: &Signers) -> Result<()> {
     let paragraph = package(archive.package, state.version, place)?;
     for suite in Suite::ALL {
         for end in archive.suites {
@@ -116,17 +121,25 @@ fn publish(
             let binary = dists.join("main/binary-amd64");
             fs::create_dir_all(&binary)?;
             fs::write(binary.join("Packages"), packages)?;
-            fs::write(dists.join("Release"), release(archive, state, suite, end, packages))?;
-            host::finish(
-                signer
-                    .gpg()
-                    .arg("--output")
-                    .arg(dists.join("InRelease"))
-                    .arg("--clearsign")
-                    .arg(dists.join("Release")),
-            )?;
+            let text = release(archive, state, suite, end, packages);
+            fs::write(dists.join("Release"), &text)?;
+            sign(&signers.own, &text, &dists.join("InRelease"))?;
+            // What the server gives out when it is told to.
+            sign(&signers.foreign, &text, &dists.join(format!("InRelease{FORGED}")))?;
+            let first = &SNAPSHOTS[0];
+            let old = State { date: first.date, valid_until: first.valid_until, ..*state };
+            let text = release(archive, &old, suite, end, packages);
+            sign(&signers.own, &text, &dists.join(format!("InRelease{EXPIRED}")))?;
         }
     }
+    Ok(())
+}
+
+fn sign(signer: &GpgHome, text: &str, target: &Path) -> Result<()> {
+    let plain = target.with_extension("plain");
+    fs::write(&plain, text)?;
+    host::finish(signer.gpg().arg("--output").arg(target).arg("--clearsign").arg(&plain))?;
+    fs::remove_file(&plain)?;
     Ok(())
 }
 

@@ -43,6 +43,10 @@ pub enum FaultKind {
     Late(Duration),
     /// The prefix is to be found elsewhere.
     Redirect(String),
+    /// Indexes are signed by somebody whom nobody trusts.
+    Forged,
+    /// Indexes have expired.
+    Expired,
 }
 
 #[derive(Debug, Default)]
@@ -184,6 +188,12 @@ async fn answer(
             tokio::time::sleep(delay).await;
             look_up(&shared.root, &path)
         }
+        Some(Fault { kind: FaultKind::Forged, .. }) => {
+            instead(&shared.root, &path, archive::FORGED)
+        }
+        Some(Fault { kind: FaultKind::Expired, .. }) => {
+            instead(&shared.root, &path, archive::EXPIRED)
+        }
         None => look_up(&shared.root, &path),
     };
     let mut response = Response::new(Full::default());
@@ -215,6 +225,15 @@ enum Found {
     Content(Bytes),
     Nothing(StatusCode),
     Elsewhere(String),
+}
+
+/// Another index in place of the right one.
+fn instead(root: &Path, path: &str, end: &str) -> Found {
+    if path.ends_with("/InRelease") {
+        look_up(root, &format!("{path}{end}"))
+    } else {
+        look_up(root, path)
+    }
 }
 
 /// The file of a path; of a date between snapshots, the way to the one before, as

@@ -239,6 +239,14 @@ impl Drop for Lab {
     }
 }
 
+/// The child of a process that has this name.
+pub(crate) fn child_of(pid: u32, name: &str) -> u32 {
+    let children = said("ps", &["--no-headers", "-o", "pid,args", "--ppid", &pid.to_string()]);
+    let line = children.lines().find(|line| line.contains(name));
+    let line = line.unwrap_or_else(|| panic!("{pid} has no child {name}: {children}"));
+    line.split_whitespace().next().and_then(|n| n.parse().ok()).expect("a process id")
+}
+
 fn said(program: &str, arguments: &[&str]) -> String {
     let output =
         Command::new(program).args(arguments).output().unwrap_or_else(|e| panic!("{program}: {e}"));
