@@ -2,6 +2,7 @@
 
 mod create;
 mod faults;
+mod interrupted;
 mod power;
 mod refuse;
 mod support;

@@ -1,7 +1,6 @@
 //! A lab, and what it saw.
 
 use harness::Module;
-use pve_lab::driver::{GuestDriver, StateOnly, VolumeFormat};
 use pve_lab::{Lab, LabConfig};
 use serde_json::{Map, Value, json};
 
@@ -32,10 +31,7 @@ impl Bench {
 
     /// A lab as said.
     pub(crate) fn with(config: LabConfig) -> Self {
-        let lab = Lab::start(config);
-        let image = lab.dir().join("storage/local/import/debian-13.qcow2");
-        StateOnly::new().create_volume(&image, VolumeFormat::Qcow2, 2 << 30).unwrap();
-        Self { lab }
+        Self { lab: Lab::start(config) }
     }
 
     /// The module with the lab's connection and these options.
