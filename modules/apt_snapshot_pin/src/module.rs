@@ -1,7 +1,5 @@
 //! The module's face to the runner.
 
-use std::path::Path;
-
 use ansible_module::{Diff, Failure, Meta, Module, RequiredIf, Run};
 use managed_node::Node;
 
@@ -51,7 +49,7 @@ impl Module for AptSnapshotPin {
 
     fn connect(params: &Params, run: &Run) -> Result<Target, Failure> {
         Ok(Target {
-            node: Node::new(params.root.as_deref().map(Path::new))?,
+            node: Node::new(params.root.as_deref())?,
             run: run.clone(),
             staging: None,
             newer: Vec::new(),

@@ -1,6 +1,7 @@
 //! What the module is asked for.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,19 +20,19 @@ use crate::snapshot_id::SnapshotId;
 /// them by their Release files.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub(crate) struct Params {
-    /// The moment, in UTC, as `YYYYMMDDTHHMMSSZ`. The archive answers with the last state before
+    /// The moment, in UTC, as C(YYYYMMDDTHHMMSSZ). The archive answers with the last state before
     /// it.
     #[schemars(with = "Option<String>")]
     pub(crate) snapshot_id: Option<SnapshotId>,
-    /// Whether the sources are pinned. With `absent` they become what they were before they were
+    /// Whether the sources are pinned. With V(absent) they become what they were before they were
     /// pinned first, together with what was added to them since.
     #[serde(default)]
     pub(crate) state: State,
     /// How the sources are pinned.
     #[serde(default)]
     pub(crate) method: Method,
-    /// The sources to pin, each named by its file, its URI, its host or its archive (`debian`,
-    /// `debian-security`, `ubuntu`, `ppa`). All, if not given.
+    /// The sources to pin, each named by its file, its URI, its host or its archive (C(debian),
+    /// C(debian-security), C(ubuntu), C(ppa)). All, if not given.
     pub(crate) sources: Option<Vec<String>>,
     /// Sources that may stay as they are, named alike. Every other enabled source that is not
     /// pinned fails the task.
@@ -45,13 +46,14 @@ pub(crate) struct Params {
     #[serde(default = "lock_timeout")]
     pub(crate) lock_timeout: u64,
     /// Where the snapshots of other archives are, or of known ones on a server of your own. The key
-    /// is an archive, a host or a URI; the value is an address in which `@SNAPSHOTID@` stands for
-    /// the moment and `@PATH@` for the source's path.
+    /// is an archive, a host or a URI; the value is an address in which C(@SNAPSHOTID@) stands for
+    /// the moment and C(@PATH@) for the source's path.
     #[serde(default)]
     pub(crate) servers: BTreeMap<String, String>,
     /// The folder of a system to work on in place of the running one, for image builds. The tools
     /// of that system are used.
-    pub(crate) root: Option<String>,
+    #[schemars(extend("x-type" = "path"))]
+    pub(crate) root: Option<PathBuf>,
 }
 
 /// Pinned or not.
@@ -72,7 +74,7 @@ pub(crate) enum Method {
     /// The way that needs nothing but the snapshot: rewrite.
     #[default]
     Auto,
-    /// apt's own `Snapshot` option. Needs an apt that knows it (2.7.10, Debian 13), and the live
+    /// apt's own C(Snapshot) option. Needs an apt that knows it (2.7.10, Debian 13), and the live
     /// archive as well.
     Native,
     /// The source's URI becomes that of the snapshot. Works with every apt.
@@ -90,7 +92,7 @@ fn lock_timeout() -> u64 {
 /// What is returned.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct Returned {
-    /// The way the sources are pinned, `rewrite` or `native`.
+    /// The way the sources are pinned, C(rewrite) or C(native).
     pub(crate) method: Option<Method>,
     /// Every enabled source.
     pub(crate) sources: Vec<SourceReport>,
@@ -106,7 +108,7 @@ pub(crate) struct Returned {
 pub(crate) struct SourceReport {
     /// The file that it is in.
     pub(crate) file: String,
-    /// Its line in a `.list` file, its stanza in a `.sources` file.
+    /// Its line in a C(.list) file, its stanza in a C(.sources) file.
     pub(crate) number: usize,
     /// Its URI before the pin, without a password.
     pub(crate) uri: String,
