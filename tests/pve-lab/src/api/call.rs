@@ -119,8 +119,7 @@ impl Shared {
         work: impl FnOnce(&TaskHandle) -> Result<(), String> + Send + 'static,
     ) -> (String, std::thread::JoinHandle<()>) {
         let ticks = 460_000 + self.age() / 10;
-        let upid =
-            self.state().tasks.begin(node, kind, id, &who.user, who.token.as_deref(), now(), ticks);
+        let upid = self.state().tasks.begin(node, kind, id, who, (now(), ticks));
         let fault = self.faults().task(kind);
         let undoes = matches!(kind, "qmcreate" | "qmclone");
         let failure = match &fault {

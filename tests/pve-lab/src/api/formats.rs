@@ -133,7 +133,7 @@ fn volume_id(value: &str) -> bool {
 }
 
 /// Checks a named format; the error is the part after `invalid format - `.
-pub(crate) fn check(name: &str, format: &str, value: &str) -> Result<(), String> {
+pub(crate) fn check(format: &str, value: &str) -> Result<(), String> {
     let refuse = |fits: bool, text: String| if fits { Ok(()) } else { Err(text) };
     match format {
         "pve-tag-list" => {
@@ -153,7 +153,7 @@ pub(crate) fn check(name: &str, format: &str, value: &str) -> Result<(), String>
         _ => {}
     }
     if let Some(base) = format.strip_suffix("-list") {
-        return split_list(value).iter().try_for_each(|part| check(name, base, part));
+        return split_list(value).iter().try_for_each(|part| check(base, part));
     }
     match format {
         "pve-vmid" => {
@@ -179,8 +179,7 @@ pub(crate) fn check(name: &str, format: &str, value: &str) -> Result<(), String>
         "pve-ipv4-config" => {
             let fits = value == "dhcp"
                 || cidr(value, 32).is_some_and(|(a, _)| a.parse::<Ipv4Addr>().is_ok());
-            refuse(fits, "value does not look like a valid ipv4 network configuration\n".to_owned())
-                .map_err(|text| text.trim_end().to_owned())
+            refuse(fits, "value does not look like a valid ipv4 network configuration".to_owned())
         }
         "pve-ipv6-config" => {
             let fits = matches!(value, "dhcp" | "auto" | "manual")
@@ -216,9 +215,8 @@ pub(crate) fn check(name: &str, format: &str, value: &str) -> Result<(), String>
                         "disk" | "network" | "usb" | "memory" | "cpu" | "cloudinit"
                     )
                 }),
-            format!("unable to parse hotplug option\n"),
-        )
-        .map_err(|text| text.trim_end().to_owned()),
+            "unable to parse hotplug option".to_owned(),
+        ),
         _ => Ok(()),
     }
 }
@@ -242,7 +240,7 @@ mod tests {
             ("mac-addr", "01:00:00:00:00:00", "value is not a valid unicast MAC address"),
         ];
         for (format, value, wanted) in cases {
-            assert_eq!(check("x", format, value), Err(wanted.to_owned()), "{format} {value}");
+            assert_eq!(check(format, value), Err(wanted.to_owned()), "{format} {value}");
         }
         for (format, value) in [
             ("pve-tag-list", "web;Prod,b_1 alpha"),
@@ -250,7 +248,7 @@ mod tests {
             ("urlencoded", "ssh-ed25519%20AAAA"),
             ("pve-volume-id", "local:110/vm-110-disk-0.raw"),
         ] {
-            assert_eq!(check("x", format, value), Ok(()), "{format} {value}");
+            assert_eq!(check(format, value), Ok(()), "{format} {value}");
         }
     }
 

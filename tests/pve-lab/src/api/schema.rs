@@ -156,7 +156,7 @@ pub(crate) fn check_value(name: &str, value: &str, property: &Property) -> Resul
     if let Some(format) = &property.format {
         let checked = match property_format(format) {
             Some(keys) => property::check(name, value, keys),
-            None => formats::check(name, format, value),
+            None => formats::check(format, value),
         };
         return checked.map_err(|text| format!("invalid format - {text}\n"));
     }

@@ -25,7 +25,7 @@ pub(crate) fn print(bytes: u64) -> String {
     UNITS
         .iter()
         .rev()
-        .find(|(_, factor)| bytes >= *factor && bytes % factor == 0)
+        .find(|(_, factor)| bytes >= *factor && bytes.is_multiple_of(*factor))
         .map_or_else(|| bytes.to_string(), |(letter, factor)| format!("{}{letter}", bytes / factor))
 }
 

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::access::Identity;
+
 /// A task, running or ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Task {
@@ -29,29 +31,27 @@ pub(crate) struct Tasks {
 }
 
 impl Tasks {
-    /// A new task.
+    /// A new task, begun now; ticks are hundredths of a second since the node booted.
     pub(crate) fn begin(
         &mut self,
         node: &str,
         kind: &str,
         id: &str,
-        user: &str,
-        token: Option<&str>,
-        now: u64,
-        ticks: u64,
+        who: &Identity,
+        (now, ticks): (u64, u64),
     ) -> String {
         self.last_pid += 11;
         let pid = self.last_pid;
-        let who = token.map_or_else(|| user.to_owned(), |token| format!("{user}!{token}"));
         let escaped = id.replace(':', "\\x3a");
-        let upid = format!("UPID:{node}:{pid:08X}:{ticks:08X}:{now:08X}:{kind}:{escaped}:{who}:");
+        let upid =
+            format!("UPID:{node}:{pid:08X}:{ticks:08X}:{now:08X}:{kind}:{escaped}:{}:", who.full());
         self.list.push(Task {
             upid: upid.clone(),
             node: node.to_owned(),
             kind: kind.to_owned(),
             id: id.to_owned(),
-            user: user.to_owned(),
-            token: token.map(str::to_owned),
+            user: who.user.clone(),
+            token: who.token.clone(),
             pid,
             pstart: ticks,
             starttime: now,
