@@ -116,3 +116,40 @@ fn a_silent_agent_is_told_with_what_to_check() {
     assert_eq!(outcome.result["address_source"], "configured");
     assert!(outcome.warnings()[0].contains("is the configured one, not an observed one"));
 }
+
+#[test]
+fn a40_trouble_while_the_machine_boots_is_not_the_end() {
+    let bench = Bench::new();
+    assert!(bench.module(web()).run().changed());
+    bench.lab.script_agent(201, AgentScript { not_running: true, ..AgentScript::default() });
+    bench.lab.fail_calls(
+        "GET",
+        "/agent/",
+        1,
+        CallFault::Proxy { status: 596, reason: "Connection timed out".into(), done: false },
+    );
+    let outcome = std::thread::scope(|scope| {
+        let run = scope.spawn(|| {
+            let args = json!({"wait_for": "address", "wait_timeout": 60});
+            bench.module(web()).args(args).run()
+        });
+        let asked = || bench.calls().iter().filter(|call| call.contains("/agent/")).count();
+        let wait = |times| {
+            while asked() < times {
+                std::thread::yield_now()
+            }
+        };
+        bench.forget();
+        wait(3);
+        let lo = json!([{"name": "lo", "hardware-address": "00:00:00:00:00:00",
+                         "ip-addresses": [{"ip-address": "127.0.0.1", "prefix": 8}]}]);
+        let answers =
+            std::collections::HashMap::from([("guest-network-get-interfaces".into(), lo)]);
+        bench.lab.script_agent(201, AgentScript { answers, ..AgentScript::default() });
+        wait(5);
+        bench.lab.script_agent(201, AgentScript::default());
+        run.join().unwrap()
+    });
+    assert!(!outcome.changed(), "{}", outcome.stdout);
+    assert_eq!(outcome.result["address_source"], "agent");
+}

@@ -4,6 +4,7 @@ mod create;
 mod faults;
 mod interrupted;
 mod power;
+mod privileges;
 mod refuse;
 mod support;
 mod update;
