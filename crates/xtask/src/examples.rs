@@ -37,20 +37,34 @@ pub(crate) fn check(workspace: &Workspace, module: &Module) -> Result<usize> {
         count += 1;
         let Value::Object(options) = options else { bail!("{name}: the options are no mapping") };
         let spec = &module.description["argument_spec"]["options"];
-        let options = options.iter().map(|(key, value)| (key.clone(), stand_in(value, &spec[key])));
-        fs::write(&file, Value::Object(options.collect()).to_string())?;
-        let output = Command::new(&module.binary).arg("--validate").arg(&file).output()?;
-        let result: Value = serde_json::from_slice(&output.stdout).context("no result")?;
-        ensure!(output.status.success(), "{name}: {}", result["msg"].as_str().unwrap_or_default());
+        let filled = |(key, value): (&String, &Value)| (key.clone(), stand_in(value, &spec[key]));
+        let validate = |options: Map<String, Value>| -> Result<()> {
+            fs::write(&file, Value::Object(options).to_string())?;
+            let output = Command::new(&module.binary).arg("--validate").arg(&file).output()?;
+            let result: Value = serde_json::from_slice(&output.stdout).context("no result")?;
+            let message = result["msg"].as_str().unwrap_or_default();
+            ensure!(output.status.success(), "{name}: {message}");
+            Ok(())
+        };
+        if let Err(error) = validate(options.iter().map(filled).collect()) {
+            // some types take no word at all for a stand-in, a fingerprint for example
+            let literal = options.iter().filter(|(_, value)| !is_template(value));
+            validate(literal.map(filled).collect()).map_err(|_| error)?;
+        }
     }
     ensure!(count > 0, "no example uses {full}");
     Ok(count)
 }
 
+/// Whether all of a value comes from a variable.
+fn is_template(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| text.starts_with("{{") && text.ends_with("}}"))
+}
+
 /// A value of the right type in place of one that is a template.
 fn stand_in(value: &Value, option: &Value) -> Value {
     match value {
-        Value::String(text) if text.starts_with("{{") && text.ends_with("}}") => {
+        Value::String(_) if is_template(value) => {
             if let Some(choice) = option["choices"].get(0) {
                 return choice.clone();
             }

@@ -36,6 +36,7 @@ pub(super) fn pages(workspace: &Workspace) -> Result<Vec<(PathBuf, String)>> {
 fn new(role: &str, spec: &Value) -> String {
     let (begin, end) = markers("variables");
     let short = prose(&spec["argument_specs"]["main"]["short_description"]);
+    let short = short.trim_end_matches('.');
     format!("# Role {role}\n\n{short}.\n\n## Variables\n\n{begin}\n{end}\n")
 }
 
@@ -92,7 +93,7 @@ mod tests {
         let spec = "
 argument_specs:
   main:
-    short_description: Keep it so
+    short_description: Keep it so.
     options:
       base_names: {type: list, elements: str, default: [], description: [The names., 'All of them.']}
       base_state: {type: str, required: true, choices: [a, b], description: What.}
