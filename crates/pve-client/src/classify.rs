@@ -48,6 +48,11 @@ pub enum Kind {
     NotImplemented,
     /// Parameters are wrong.
     Parameter,
+    /// A running guest did not let go of a device, or did not take it; the change is kept as
+    /// pending.
+    Hotplug,
+    /// A command on the node took longer than the node gives it; it may well do the next time.
+    CommandTimeout,
     /// Anything else.
     Other,
 }
@@ -97,6 +102,14 @@ fn text_of(message: &str) -> Kind {
     // PVE::Tools::lock_file: `can't lock file '/var/lock/qemu-server/lock-113.conf' - got timeout`
     if has("can't lock file") && has("got timeout") {
         return Kind::LockTimeout;
+    }
+    // PVE::Tools::run_command: `command '/usr/bin/qemu-img resize ...' failed: got timeout`
+    if has("command '/") && has("got timeout") {
+        return Kind::CommandTimeout;
+    }
+    // PVE::QemuServer::vmconfig_hotplug_pending
+    if has("hotplug problem - ") {
+        return Kind::Hotplug;
     }
     // PVE::Tools::assert_if_modified, before 7 without the hint in parentheses
     if has("detected modified configuration") || has("checksum mismatch") {
@@ -217,6 +230,7 @@ mod tests {
             (&[("onboot", "type check ('boolean') failed - got 'yes'")][..], Kind::Parameter),
             (&[("vmid", "VM 110 already exists")], Kind::Exists),
             (&[("upid", "no such task")], Kind::Gone),
+            (&[("net0", "hotplug problem - error on hot-unplugging device 'net0'")], Kind::Hotplug),
             (&[("skiplock", "Only root may use this option.")], Kind::RootOnly),
         ] {
             assert_eq!(answer(400, "Parameter verification failed.", &errors(pairs)), kind);
@@ -228,6 +242,10 @@ mod tests {
     fn a_task_says_the_same_words() {
         assert_eq!(exit("VM is locked (backup)"), Kind::Locked("backup".into()));
         assert_eq!(exit("can't lock file 'x' - got timeout"), Kind::LockTimeout);
+        assert_eq!(
+            exit("command '/usr/bin/qemu-img resize -f qcow2 x 10G' failed: got timeout"),
+            Kind::CommandTimeout
+        );
         assert_eq!(
             exit("Permission check failed (/storage/x, Datastore.AllocateSpace)"),
             Kind::Forbidden {

@@ -12,6 +12,9 @@ use crate::target::{Pauses, Session, failure, while_locked};
 /// How often another number is tried when others take the free one first.
 const RACES: u32 = 25;
 
+/// How often a disk is grown when the node's own limit of time is too short.
+const TRIES: u32 = 3;
+
 /// Does one step.
 ///
 /// # Errors
@@ -113,7 +116,14 @@ async fn set(edit: &Edit, session: &mut Session) -> Result<(), Failure> {
         let client = session.client.clone();
         let qemu = client.node(&node).qemu(vmid);
         if !edit.allocates {
-            return qemu.set_config(&form).await;
+            return match qemu.set_config(&form).await {
+                // what a running machine does not take or let go of is kept as pending
+                Err(error) if matches!(error.kind(), Some(Kind::Hotplug)) => {
+                    session.run.warn(format!("{error}; it waits for the next stop and start"));
+                    Ok(())
+                }
+                done => done,
+            };
         }
         // in a task: PVE's proxy gives a call 30 s, and making volumes may take longer
         match qemu.set_config_async(&form).await? {
@@ -129,22 +139,36 @@ async fn grow(disk: &str, to: Size, label: &str, session: &mut Session) -> Resul
     let (node, vmid) = place(session)?;
     let client = session.client.clone();
     let qemu = client.node(&node).qemu(vmid);
-    let config = qemu.config(View::Pending).await.map_err(failure)?;
-    let now = config.get(disk).and_then(|line| Disk::new(line).size());
-    match now {
-        Some(now) if now == to => return Ok(()),
-        Some(now) if now > to => {
-            return Err(Failure::new(format!(
-                "it has {now} already, as its image does, and cannot be shrunk: ask for {now} or more"
-            )));
+    let mut tries = 0;
+    loop {
+        let config = qemu.config(View::Pending).await.map_err(failure)?;
+        let now = config.get(disk).and_then(|line| Disk::new(line).size());
+        match now {
+            Some(now) if now == to => return Ok(()),
+            Some(now) if now > to => {
+                return Err(Failure::new(format!(
+                    "it has {now} already, as its image does, and cannot be shrunk: ask for {now} \
+                     or more"
+                )));
+            }
+            _ => {}
         }
-        _ => {}
+        let slow = while_locked(session, label, async |session| {
+            let upid = qemu.resize(disk, &to.to_string(), Form::new()).await?;
+            match session.follow(&upid).await {
+                Err(error) if matches!(error.kind(), Some(Kind::CommandTimeout)) => Ok(Some(error)),
+                ended => ended.map(|()| None),
+            }
+        })
+        .await?;
+        // a busy storage may have grown it all the same: its size is read before it is tried again
+        let Some(error) = slow else { return Ok(()) };
+        tries += 1;
+        if tries == TRIES {
+            let now = now.map_or_else(|| "an unknown size".to_owned(), |size| size.to_string());
+            return Err(failure(error).context(&format!("it still has {now}")));
+        }
     }
-    while_locked(session, label, async |session| {
-        let upid = qemu.resize(disk, &to.to_string(), Form::new()).await?;
-        session.follow(&upid).await
-    })
-    .await
 }
 
 /// What is done about a machine's power.

@@ -153,3 +153,21 @@ fn a40_trouble_while_the_machine_boots_is_not_the_end() {
     assert!(!outcome.changed(), "{}", outcome.stdout);
     assert_eq!(outcome.result["address_source"], "agent");
 }
+
+#[test]
+fn b24_a_slow_storage_is_given_another_try() {
+    let bench = Bench::new();
+    assert!(bench.module(web()).run().changed());
+    let slow = "command '/usr/bin/qemu-img resize -f qcow2 x 10G' failed: got timeout";
+    let grow = bench.module(json!({"vmid": 201, "scsi": {"scsi0": {"size": "10G"}}}));
+    bench.lab.fail_tasks("resize", 1, TaskFault::Fail(slow.into()));
+    assert!(grow.run().changed());
+    bench.lab.fail_tasks("resize", 9, TaskFault::Fail(slow.into()));
+    let grow = bench.module(json!({"vmid": 201, "scsi": {"scsi0": {"size": "12G"}}})).run();
+    let message = grow.failed();
+    assert!(
+        message.starts_with("failed to grow scsi0 of vm web (201) from 10G to 12G: "),
+        "{message}"
+    );
+    assert!(message.contains("it still has 10G"), "{message}");
+}
