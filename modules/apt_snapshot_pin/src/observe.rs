@@ -293,3 +293,6 @@ pub(crate) fn in_force(node: &Node, found: &Found) -> Result<Vec<String>, Error>
         &|uri, suite| staging::release(node, &found.apt.lists, uri, suite),
     ))
 }
+
+#[cfg(test)]
+mod tests;

@@ -201,10 +201,12 @@ fn waits_for_locks(pin: &Pin) {
 
 /// One-line sources with comments, worked on from outside as in an image build.
 fn one_line_in_a_tree(pin: &Pin) {
-    let text = "# ours\ndeb http://deb.debian.org/debian trixie main # mirror\n\
-                deb [ arch=amd64 ] http://deb.debian.org/debian-security/ trixie-security main";
+    let text = "# ours\ndeb [signed-by=KEY] http://deb.debian.org/debian trixie main # mirror\n\
+                deb [ arch=amd64 signed-by=KEY ] http://deb.debian.org/debian-security/ \
+                trixie-security main";
+    let key = pin.ok(&format!("sed -n 's/^Signed-By: //p' {SOURCES} | head -1"));
     let suite = pin.ok("sed -n 's/^VERSION_CODENAME=//p' /etc/os-release");
-    let text = text.replace("trixie", suite.trim());
+    let text = text.replace("trixie", suite.trim()).replace("KEY", key.trim());
     pin.ok(&format!("mv {SOURCES} /root/debian.sources; rm -rf /root/apt.list"));
     pin.0.write("/etc/apt/sources.list", text.as_bytes(), 0o600);
     pin.ok(
@@ -217,7 +219,11 @@ fn one_line_in_a_tree(pin: &Pin) {
     assert_eq!(pin.run(args)["changed"], false);
     assert_eq!(pin.candidate(), "2.0");
     let placed = pin.ok("cat /etc/apt/sources.list");
-    assert!(placed.starts_with("# ours\ndeb [check-valid-until=no] http://snapshot.debian.org/"));
+    let start = format!(
+        "# ours\ndeb [signed-by={} check-valid-until=no] http://snapshot.debian.org/",
+        key.trim()
+    );
+    assert!(placed.starts_with(&start), "{placed}");
     assert!(placed.contains("main # mirror\n"), "{placed}");
     let absent = json!({"state": "absent", "root": "/srv/tree"});
     assert_eq!(pin.run(absent)["changed"], true);

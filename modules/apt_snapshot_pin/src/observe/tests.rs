@@ -1,0 +1,127 @@
+//! Trees of files as several releases have them, with an apt that only tells its configuration.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use ansible_module::Module as _;
+use managed_node::Recorder;
+use serde_json::json;
+
+use super::*;
+use crate::module::AptSnapshotPin;
+
+const DUMP: &str = "APT::Architecture \"amd64\";\nDir \"/\";\nDir::State \"var/lib/apt\";\n\
+    Dir::State::lists \"lists/\";\nDir::Etc \"etc/apt\";\nDir::Etc::sourcelist \
+    \"sources.list\";\nDir::Etc::sourceparts \"sources.list.d\";\nDir::Etc::parts \
+    \"apt.conf.d\";\n";
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            std::fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}
+
+fn texts(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut texts = BTreeMap::new();
+    let mut folders = vec![root.join("etc/apt")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                texts.insert(path.clone(), std::fs::read(path).unwrap());
+            }
+        }
+    }
+    texts
+}
+
+/// Observes, plans and applies; gives what is left to do then.
+fn converge(params: &Params, root: &Path) -> Vec<String> {
+    std::fs::create_dir_all(root.join("var/lib/dpkg")).unwrap();
+    std::fs::create_dir_all(root.join("var/lib/apt/lists")).unwrap();
+    let runner = Rc::new(Recorder::new().on("chroot", 0, DUMP, ""));
+    let mut target = AptSnapshotPin::connect(params, &Run::default()).unwrap();
+    target.node = target.node.with_runner(runner);
+    let found = observe(params, &mut target).unwrap();
+    for change in crate::plan::plan(params, &found).unwrap() {
+        AptSnapshotPin::apply(&change, params, &mut target).unwrap();
+    }
+    let found = observe(params, &mut target).unwrap();
+    crate::plan::plan(params, &found).unwrap().iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn releases_are_pinned_and_given_back_byte_for_byte() {
+    let debian = "snapshot.debian.org/archive/debian";
+    for (name, wanted) in [
+        (
+            "ubuntu-24.04",
+            vec![
+                ("http://snapshot.ubuntu.com/ubuntu/20250601T000000Z/\n".to_owned(), 2),
+                (
+                    "https://snapshot.ppa.launchpadcontent.net/git-core/ppa/ubuntu/20250601T000000Z/"
+                        .to_owned(),
+                    1,
+                ),
+                ("Check-Valid-Until: no\n".to_owned(), 3),
+            ],
+        ),
+        (
+            "ubuntu-22.04",
+            vec![
+                ("deb [check-valid-until=no] http://snapshot.ubuntu.com/ubuntu/20250601T".to_owned(), 4),
+                (
+                    "deb [arch=amd64 signed-by=/etc/apt/keyrings/own.gpg check-valid-until=no] \
+                     https://snapshot.ppa.launchpadcontent.net/own/tools/ubuntu/20250601T000000Z "
+                        .to_owned(),
+                    1,
+                ),
+                ("https://old.example/".to_owned(), 1),
+            ],
+        ),
+        (
+            "debian-12-cloud",
+            vec![
+                (format!("URIs: https://{debian}/20250601T000000Z\n"), 1),
+                (format!("URIs: https://{debian}-security/20250601T000000Z\n"), 1),
+            ],
+        ),
+        (
+            "debian-11",
+            vec![
+                (format!("http://{debian}/20250601T000000Z/ bullseye main\n"), 2),
+                (format!("http://{debian}-security/20250601T000000Z bullseye-security"), 2),
+                ("#deb cdrom:".to_owned(), 1),
+            ],
+        ),
+    ] {
+        let root = tempfile::tempdir().unwrap();
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
+        copy(&fixture, root.path());
+        let before = texts(root.path());
+        let params = |more: serde_json::Value| -> Params {
+            let mut all = json!({"root": root.path(), "update": false});
+            all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            serde_json::from_value(all).unwrap()
+        };
+        let pin = params(json!({"snapshot_id": "20250601T000000Z"}));
+        assert_eq!(converge(&pin, root.path()), [""; 0], "{name}");
+        let all: Vec<u8> = texts(root.path()).into_values().flatten().collect();
+        let all = String::from_utf8(all).unwrap();
+        for (text, count) in wanted {
+            assert_eq!(all.matches(&text).count(), count, "{name}: {text} in {all}");
+        }
+        assert_eq!(converge(&params(json!({"state": "absent"})), root.path()), [""; 0], "{name}");
+        assert_eq!(texts(root.path()), before, "{name}");
+    }
+}
