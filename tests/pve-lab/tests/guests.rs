@@ -227,6 +227,10 @@ fn a_guest_lives_and_dies_as_a_vm() {
     // A second card on the second bridge, plugged while it runs.
     guest.nics.push(support::nic(1, "BC:24:11:AB:CD:02", "vmbr1"));
     driver.rewire(100, &guest.nics).expect("the card is plugged");
+    assert_eq!(lab.bridge_of("tap100i1"), "vmbr1");
+    guest.nics[1].tag = Some(20);
+    driver.rewire(100, &guest.nics).expect("the port gets a VLAN");
+    assert_eq!(lab.bridge_of("tap100i1"), "vmbr1v20");
     assert_eq!(lab.interface_names(100), ["lo", "eth0", "ens19"]);
     guest.nics.pop();
     driver.rewire(100, &guest.nics).expect("the card is unplugged");
@@ -277,6 +281,15 @@ fn what_dies_leaves_nothing() {
     lab.clean();
     lab.assert_nothing_left();
     assert!(Path::new(&guest.disks[0].path).exists(), "disks are the API's");
+
+    // Or nobody cleans up, and its directory is removed: the next lab anywhere does it.
+    lab.restart();
+    lab.driver().start(&guest).expect("the guest starts");
+    lab.die();
+    lab.lose_directory();
+    let other = Lab::up();
+    assert!(other.traces().iter().any(|trace| trace.starts_with("lab netns")));
+    lab.assert_nothing_left();
 }
 
 #[test]

@@ -27,6 +27,8 @@ pub(crate) struct Card {
     pub(crate) mac: String,
     /// The bridge to plug it into.
     pub(crate) bridge: Option<String>,
+    /// The VLAN of the port.
+    pub(crate) tag: Option<u16>,
     /// Whether the link is up.
     pub(crate) link_up: bool,
 }
@@ -267,14 +269,34 @@ fn plug(machine: &Machine, card: &Card) -> Result<()> {
 
 /// Puts the lab's end of a card into its bridge, up or down.
 pub(crate) fn connect(ns: &str, outer: &str, card: &Card) -> Result<()> {
-    match &card.bridge {
-        Some(bridge) => host::run("ip", ["-n", ns, "link", "set", outer, "master", bridge])
-            .with_context(|| format!("bridge '{bridge}' does not exist"))?,
-        None => host::run("ip", ["-n", ns, "link", "set", outer, "nomaster"])?,
+    let master = match &card.bridge {
+        Some(bridge) => vec!["master".to_owned(), port_of(ns, bridge, card.tag)?],
+        None => vec!["nomaster".to_owned()],
     };
+    let mut set = host::command("ip");
+    set.args(["-n", ns, "link", "set", outer]).args(master);
+    host::finish(&mut set)?;
     let state = if card.link_up { "up" } else { "down" };
     host::run("ip", ["-n", ns, "link", "set", outer, state])?;
     Ok(())
+}
+
+/// The bridge that a port with this VLAN belongs to. Each VLAN is a bridge of its own, as PVE makes
+/// them below bridges that do not know VLANs; nothing but guests is on it.
+fn port_of(ns: &str, bridge: &str, tag: Option<u16>) -> Result<String> {
+    let exists = |name: &str| host::run("ip", ["-n", ns, "link", "show", "dev", name]).is_ok();
+    if !exists(bridge) {
+        anyhow::bail!("bridge '{bridge}' does not exist");
+    }
+    let Some(tag) = tag else {
+        return Ok(bridge.to_owned());
+    };
+    let name = format!("{bridge}v{tag}");
+    if !exists(&name) {
+        host::run("ip", ["-n", ns, "link", "add", &name, "type", "bridge"])?;
+        host::run("ip", ["-n", ns, "link", "set", &name, "up"])?;
+    }
+    Ok(name)
 }
 
 /// Plugs and unplugs cards of a running guest, whose PID 1 is `init`.

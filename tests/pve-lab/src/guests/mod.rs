@@ -9,6 +9,7 @@ pub(crate) mod cgroup;
 mod disk;
 pub(crate) mod host;
 mod launch;
+mod leftovers;
 mod machines;
 mod real;
 mod requirements;

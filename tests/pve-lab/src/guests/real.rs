@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::cgroup::Cgroup;
 use super::launch::{self, Card, Machine};
-use super::machines::{self, Home, Machines};
-use super::{agent, host, requirements};
+use super::machines::{self, Machines};
+use super::{agent, host, leftovers, requirements};
 use crate::driver::{
     AgentError, DriverError, EventSink, GuestDefinition, GuestDriver, GuestStatus, Nic, Seed,
     VolumeFormat, VolumeInfo,
@@ -60,11 +59,7 @@ impl RealGuests {
         let directory = directory.canonicalize()?;
         // Labs are told apart by their directories, and so are their traces in the host.
         let name = format!("fl{}", &cache::key(&[&directory.to_string_lossy()])[..8]);
-        let home = Home {
-            state: directory.join("guests"),
-            run: Path::new("/dev/shm").join(format!("ferrite.{name}")),
-            group: Cgroup::top(&format!("ferrite.{name}"))?,
-        };
+        let home = leftovers::home(&name, directory.join("guests"))?;
         Ok(Self {
             directory,
             name,
@@ -129,6 +124,7 @@ fn card(nic: &Nic) -> Card {
         slot: nic.slot,
         mac: nic.mac.to_lowercase(),
         bridge: nic.bridge.clone(),
+        tag: nic.tag,
         link_up: nic.link_up,
     }
 }
@@ -176,10 +172,19 @@ fn make_parent(path: &Path) -> Result<(), DriverError> {
 impl GuestDriver for RealGuests {
     fn up(&self, bridges: &[String], events: EventSink) -> Result<(), DriverError> {
         self.machines.send_events_to(events);
+        leftovers::sweep()?;
+        leftovers::own(&self.name, &self.directory)?;
         let group = &self.machines.home().group;
         let network = Network::up(&self.name, bridges, self.pool, group, &self.directory)?;
-        let server = repository::Server::start(&self.name)?;
-        self.machines.adopt()?;
+        let started = repository::Server::start(&self.name);
+        let server = match started.and_then(|server| self.machines.adopt().map(|()| server)) {
+            Ok(server) => server,
+            Err(e) => {
+                // The first error is the one to report.
+                let _ = self.down();
+                return Err(e.into());
+            }
+        };
         *self.standing.lock().unwrap_or_else(PoisonError::into_inner) = Some((network, server));
         Ok(())
     }
@@ -187,15 +192,13 @@ impl GuestDriver for RealGuests {
     fn down(&self) -> Result<(), DriverError> {
         self.machines.kill_all()?;
         let home = self.machines.home();
-        home.group.remove()?;
         let standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some((mut network, server)) = standing {
             drop(server);
             network.down()?;
         }
-        network::remove(&self.name)?;
+        leftovers::remove(&self.name)?;
         for path in [
-            home.run.clone(),
             home.state.clone(),
             self.directory.join("network.json"),
             self.directory.join("dnsmasq.leases"),

@@ -9,7 +9,7 @@ use nix::sched::{CloneFlags, unshare};
 use super::{cgroup, host};
 
 /// Programs and the Debian packages that have them.
-const PROGRAMS: [(&str, &str); 19] = [
+const PROGRAMS: [(&str, &str); 20] = [
     ("apt-get", "apt"),
     ("chroot", "coreutils"),
     ("dnsmasq", "dnsmasq-base"),
@@ -19,6 +19,7 @@ const PROGRAMS: [(&str, &str); 19] = [
     ("gpgconf", "gpgconf"),
     ("gpg-agent", "gpg-agent"),
     ("ip", "iproute2"),
+    ("losetup", "mount"),
     ("mkfs.ext4", "e2fsprogs"),
     ("mmdebstrap", "mmdebstrap"),
     ("mount", "mount"),

@@ -99,6 +99,7 @@ impl TestGuest {
                 slot: 0,
                 mac,
                 bridge: Some(shared.bridge.name.clone()),
+                tag: None,
                 link_up: true,
             }],
             agent: true,

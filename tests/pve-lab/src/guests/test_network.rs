@@ -11,9 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use anyhow::{Result, bail};
 
-use super::cgroup::{self, Cgroup};
-use super::machines::{Home, Machines};
-use super::{host, requirements};
+use super::machines::Machines;
+use super::{host, leftovers, requirements};
 use crate::image::{Suite, cache};
 use crate::network::{self, Network, Pool};
 use crate::repository;
@@ -51,12 +50,13 @@ impl Shared {
             let texts: Vec<String> = missing.iter().map(ToString::to_string).collect();
             bail!("this machine lacks {}", texts.join("; "));
         }
-        remove_stale()?;
+        leftovers::sweep()?;
         let process = std::process::id();
         let name = format!("{PREFIX}{process}");
         remove(&name)?;
-        let home = home(&name)?;
+        let home = leftovers::home(&name, state(&name))?;
         fs::create_dir_all(&home.state)?;
+        leftovers::own(&name, &Path::new("/proc").join(process.to_string()))?;
         let mut network =
             Network::up(&name, &["vmbr0".to_owned()], Pool::tests(), &home.group, &home.state)?;
         let started = repository::Server::start(&name);
@@ -149,34 +149,12 @@ impl Drop for Shared {
     }
 }
 
-fn home(name: &str) -> Result<Home> {
-    Ok(Home {
-        state: cache::directory().join("tests").join(name),
-        run: Path::new("/dev/shm").join(format!("ferrite.{name}")),
-        group: Cgroup::top(&format!("ferrite.{name}"))?,
-    })
+fn state(name: &str) -> PathBuf {
+    cache::directory().join("tests").join(name)
 }
 
 /// Removes all of a test network.
 fn remove(name: &str) -> Result<()> {
-    let home = home(name)?;
-    home.group.remove()?;
-    network::remove(name)?;
-    cache::remove(&home.run)?;
-    cache::remove(&home.state)
-}
-
-/// Removes what processes left that are no more.
-fn remove_stale() -> Result<()> {
-    for entry in fs::read_dir(cgroup::root()?)?.flatten() {
-        let file_name = entry.file_name();
-        let Some(name) = file_name.to_str().and_then(|n| n.strip_prefix("ferrite.")) else {
-            continue;
-        };
-        let process = name.strip_prefix(PREFIX).and_then(|p| p.parse::<u32>().ok());
-        if process.is_some_and(|p| !Path::new("/proc").join(p.to_string()).exists()) {
-            remove(name)?;
-        }
-    }
-    Ok(())
+    leftovers::remove(name)?;
+    cache::remove(&state(name))
 }

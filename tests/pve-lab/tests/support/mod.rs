@@ -19,6 +19,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 pub(crate) struct Lab {
     directory: tempfile::TempDir,
+    name: String,
     driver: Option<RealGuests>,
     events: Arc<Mutex<Vec<GuestEvent>>>,
 }
@@ -74,6 +75,7 @@ impl Lab {
     pub(crate) fn up() -> Self {
         let mut lab = Self {
             directory: tempfile::tempdir().expect("a directory"),
+            name: String::new(),
             driver: None,
             events: Arc::default(),
         };
@@ -93,6 +95,7 @@ impl Lab {
         let events = Arc::clone(&self.events);
         let sink: EventSink = Arc::new(move |event| events.lock().expect("a lock").push(event));
         driver.up(&["vmbr0".to_owned(), "vmbr1".to_owned()], sink).expect("the lab comes up");
+        self.name = driver.name().to_owned();
         self.driver = Some(driver);
     }
 
@@ -104,6 +107,18 @@ impl Lab {
     /// What `pve-lab down` does after the lab's death.
     pub(crate) fn clean(&self) {
         self.open().down().expect("the lab can be cleaned up");
+    }
+
+    /// Removes the lab's directory under it.
+    pub(crate) fn lose_directory(&self) {
+        std::fs::remove_dir_all(self.directory.path()).expect("the directory can be removed");
+    }
+
+    /// The bridge that an interface of the lab's is in.
+    pub(crate) fn bridge_of(&self, interface: &str) -> String {
+        let shown = said("ip", &["-j", "-n", self.driver().name(), "link", "show", interface]);
+        let rows: Value = serde_json::from_str(&shown).expect("JSON");
+        rows[0]["master"].as_str().unwrap_or_default().to_owned()
     }
 
     /// The lab's driver.
@@ -196,7 +211,7 @@ impl Lab {
 
     /// What is in the host because of this lab.
     pub(crate) fn traces(&self) -> Vec<String> {
-        let name = self.open().name().to_owned();
+        let name = self.name.clone();
         let directory = self.directory.path().to_string_lossy().into_owned();
         let group = format!("ferrite.{name}");
         let mut traces = Vec::new();
@@ -212,7 +227,7 @@ impl Lab {
         look("process", &said("ps", &["-eo", "args"]), &format!("{group}/guest-"));
         look("lab process", &said("ps", &["-eo", "args"]), &format!("{group}/infra"));
         look("lab process", &said("ps", &["-eo", "args"]), &directory);
-        look("tmpfs", &said("find", &["/dev/shm", "-mindepth", "2"]), &group);
+        look("tmpfs", &said("find", &["/dev/shm", "-mindepth", "2", "-type", "d"]), &group);
         look("lab tmpfs", &said("ls", &["/dev/shm"]), &group);
         let groups = said("find", &["/sys/fs/cgroup", "-type", "d", "-name", "guest-*"]);
         look("group", &groups, &group);
