@@ -11,7 +11,7 @@ use std::time::Instant;
 use anyhow::{Result, bail, ensure};
 
 use crate::workspace::Workspace;
-use crate::{deps, docs, examples, install};
+use crate::{declarations, deps, docs, examples, install};
 
 use self::gate::Tally;
 
@@ -22,7 +22,7 @@ struct Step {
 }
 
 /// In this order, since a later step uses what an earlier one builds.
-const STEPS: [Step; 13] = [
+const STEPS: [Step; 14] = [
     Step { name: "fmt", run: cargo::fmt },
     Step { name: "clippy", run: cargo::clippy },
     Step { name: "test", run: cargo::test },
@@ -39,6 +39,10 @@ const STEPS: [Step; 13] = [
                 docs::run(workspace, &["--check".into()])
             })
         },
+    },
+    Step {
+        name: "declarations",
+        run: |workspace, tally| chore(workspace, tally, "declarations", declarations::run),
     },
     Step { name: "examples", run: examples_of_modules },
     Step { name: "ansible-doc", run: ansible::doc },

@@ -2,6 +2,7 @@
 //! they look at the folders.
 
 mod ci;
+mod declarations;
 mod deps;
 mod docs;
 mod examples;
@@ -22,7 +23,7 @@ struct Chore {
     run: fn(&Workspace, &[String]) -> Result<bool>,
 }
 
-const CHORES: [Chore; 6] = [
+const CHORES: [Chore; 7] = [
     Chore {
         name: "install",
         about: "build the static binaries, check them and put them where Ansible finds them",
@@ -37,6 +38,11 @@ const CHORES: [Chore; 6] = [
         name: "examples",
         about: "check each module's examples against its options",
         run: examples::run,
+    },
+    Chore {
+        name: "declarations",
+        about: "check what all modules declare as one set",
+        run: declarations::run,
     },
     Chore {
         name: "deps",
