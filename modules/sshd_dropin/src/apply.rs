@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ansible_module::Failure;
 use managed_node::{Attributes, Node, Saved};
 
+use crate::config::FOLDER;
 use crate::daemon::{self, Daemon};
 use crate::error::Error;
 use crate::observe::{Target, pending_mark};
@@ -42,6 +43,7 @@ fn place(
     }
     let placed = match text {
         Some(text) => {
+            node.make_folder(FOLDER, 0o755)?;
             // a link in the place of the file is replaced, and its mode is not the file's
             let mode = matches!(before, Saved::Link(_)).then_some(0o644);
             node.replace(path, text.as_bytes(), Attributes { mode, owner: None })

@@ -1,6 +1,5 @@
 //! The running sshd: which unit it is, how it takes a change over, and whether it lives.
 
-use std::collections::BTreeMap;
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
@@ -61,26 +60,28 @@ pub(crate) fn find(node: &Node) -> Result<Daemon, Failure> {
 }
 
 fn find_units(node: &Node) -> Result<Daemon, Failure> {
-    let mut socket = None;
-    for name in SOCKETS {
+    let socket =
+        installed(node, &SOCKETS)?.filter(|shown| shown.active == "active").map(|shown| shown.id);
+    let service = installed(node, &SERVICES)?
+        .filter(|shown| matches!(shown.active.as_str(), "active" | "reloading" | "activating"));
+    Ok(match (service, socket) {
+        (None, socket) => Daemon::Idle { socket },
+        (Some(service), Some(socket)) => Daemon::Restart { unit: service.id, socket },
+        (Some(service), None) => Daemon::Reload { unit: service.id },
+    })
+}
+
+/// The first unit of these that is installed. The others are not asked for: to ask for a name
+/// that is no unit makes systemd keep an empty one under it, and should the name become an alias
+/// of the running daemon before that is dropped, systemd loses sight of the daemon.
+fn installed(node: &Node, names: &[&str]) -> Result<Option<Shown>, Failure> {
+    for name in names {
         let shown = show(node, name)?;
-        if shown.get("ActiveState").is_some_and(|state| state == "active") {
-            socket = shown.get("Id").cloned();
-            break;
+        if shown.load != "not-found" {
+            return Ok(Some(shown));
         }
     }
-    for name in SERVICES {
-        let shown = show(node, name)?;
-        let state = shown.get("ActiveState").map(String::as_str);
-        if matches!(state, Some("active" | "reloading" | "activating")) {
-            let unit = shown.get("Id").cloned().unwrap_or_else(|| name.to_owned());
-            return Ok(match socket {
-                Some(socket) => Daemon::Restart { unit, socket },
-                None => Daemon::Reload { unit },
-            });
-        }
-    }
-    Ok(Daemon::Idle { socket })
+    Ok(None)
 }
 
 /// Lets the daemon take the configuration over, and watches it until it serves again.
@@ -97,7 +98,12 @@ pub(crate) fn take_over(
         Daemon::Restart { unit, .. } => (unit, "restart"),
     };
     let failure = |what: String| DaemonFailure { unit: unit.clone(), what };
-    let before = show(node, unit).ok().and_then(|shown| main_pid(&shown));
+    // where a socket listens, sshd's own settings say nothing
+    let listening = match daemon.socket().filter(|socket| !socket.is_empty()) {
+        Some(socket) => listens(node, socket).map_err(|error| failure(error.message().into()))?,
+        None => listening.to_vec(),
+    };
+    let before = show(node, unit).ok().and_then(|shown| shown.main_pid);
     let image = before.and_then(image_of);
     let command = Command::new("systemctl").args([verb, "--", unit.as_str()]);
     let output = node.run(&command).map_err(|error| failure(error.to_string()))?;
@@ -114,7 +120,7 @@ pub(crate) fn take_over(
     }
     loop {
         let what = match state(node, unit) {
-            Ok(state) if state == "active" => match accepts(listening) {
+            Ok(state) if state == "active" => match accepts(&listening) {
                 // asked once more: it may have accepted as it went down
                 Ok(()) if state_is_active(node, unit) => return Ok(()),
                 Ok(()) => "did not stay active".to_owned(),
@@ -138,7 +144,8 @@ pub(crate) fn recover(node: &Node, daemon: &Daemon) -> Result<(), DaemonFailure>
         return take_over(node, daemon, &[]);
     }
     // a reload of a unit that is down does nothing, and one that failed may be held back
-    let restart = Daemon::Restart { unit: unit.clone(), socket: String::new() };
+    let socket = daemon.socket().unwrap_or_default().to_owned();
+    let restart = Daemon::Restart { unit: unit.clone(), socket };
     let reset = Command::new("systemctl").args(["reset-failed", "--", unit.as_str()]);
     let _ = node.run(&reset);
     take_over(node, &restart, &[])
@@ -156,20 +163,31 @@ fn image_of(pid: u32) -> Option<Vec<u8>> {
     std::fs::read(format!("/proc/{pid}/auxv")).ok().filter(|bytes| !bytes.is_empty())
 }
 
-fn main_pid(shown: &BTreeMap<String, String>) -> Option<u32> {
-    shown.get("MainPID")?.parse().ok().filter(|pid| *pid != 0)
-}
-
 fn state(node: &Node, unit: &str) -> Result<String, Failure> {
-    let shown = show(node, unit)?;
-    Ok(shown.get("ActiveState").cloned().ok_or_else(|| Error::Show { unit: unit.to_owned() })?)
+    Ok(show(node, unit)?.active)
 }
 
 fn state_is_active(node: &Node, unit: &str) -> bool {
     state(node, unit).is_ok_and(|state| state == "active")
 }
 
-fn show(node: &Node, unit: &str) -> Result<BTreeMap<String, String>, Failure> {
+/// The addresses of a socket unit.
+fn listens(node: &Node, socket: &str) -> Result<Vec<String>, Failure> {
+    let command = Command::new("systemctl").args(["show", "--property=Listen", "--", socket]);
+    let output = node.run(&command)?.check(&command)?;
+    let lines = output.stdout.lines().filter_map(|line| line.strip_prefix("Listen="));
+    Ok(lines.map(ToOwned::to_owned).collect())
+}
+
+/// What systemd says about a unit.
+struct Shown {
+    id: String,
+    load: String,
+    active: String,
+    main_pid: Option<u32>,
+}
+
+fn show(node: &Node, unit: &str) -> Result<Shown, Failure> {
     let command = Command::new("systemctl").args([
         "show",
         "--property=Id,LoadState,ActiveState,MainPID",
@@ -177,8 +195,16 @@ fn show(node: &Node, unit: &str) -> Result<BTreeMap<String, String>, Failure> {
         unit,
     ]);
     let output = node.run(&command)?.check(&command)?;
-    let pairs = output.stdout.lines().filter_map(|line| line.split_once('='));
-    Ok(pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
+    let value = |key: &str| {
+        output.stdout.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='))
+    };
+    let needed = |key| value(key).ok_or_else(|| Error::Show { unit: unit.to_owned() });
+    Ok(Shown {
+        id: needed("Id")?.to_owned(),
+        load: needed("LoadState")?.to_owned(),
+        active: needed("ActiveState")?.to_owned(),
+        main_pid: value("MainPID").and_then(|pid| pid.parse().ok()).filter(|pid| *pid != 0),
+    })
 }
 
 /// Connects to the first address on which sshd should listen, and waits for its greeting.
@@ -214,17 +240,18 @@ mod tests {
     use managed_node::Recorder;
     use std::rc::Rc;
 
-    /// A system whose units are in these states.
+    /// A system whose units are in these states; the others are not installed.
     fn found(units: &[(&str, &str, &str)]) -> Daemon {
         let mut recorder = Recorder::new();
         for name in SERVICES.iter().chain(&SOCKETS) {
-            let (id, state) = units
+            let (id, load, active) = units
                 .iter()
                 .find(|(unit, ..)| unit == name)
-                .map_or((*name, "inactive"), |(_, id, state)| (*id, *state));
+                .map_or((*name, "not-found", "inactive"), |(_, id, state)| (*id, "loaded", *state));
             let line =
                 format!("systemctl show --property=Id,LoadState,ActiveState,MainPID -- {name}");
-            recorder = recorder.on(&line, 0, &format!("Id={id}\nActiveState={state}\n"), "");
+            let said = format!("MainPID=7\nId={id}\nLoadState={load}\nActiveState={active}\n");
+            recorder = recorder.on(&line, 0, &said, "");
         }
         let node = Node::system().with_runner(Rc::new(recorder));
         find_units(&node).unwrap()
@@ -271,6 +298,8 @@ mod tests {
             ("[::]:2222", Some("[::1]:2222")),
             ("10.0.0.1:22", Some("10.0.0.1:22")),
             ("10.0.0.1:22 rdomain vrf", Some("10.0.0.1:22")),
+            ("[::]:22 (Stream)", Some("[::1]:22")),
+            ("/run/sshd.sock (Stream)", None),
             ("name:22", None),
         ];
         for (text, wanted) in table {

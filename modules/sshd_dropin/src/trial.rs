@@ -65,11 +65,16 @@ impl Source for Overlay<'_> {
     fn list(&self, folder: &str) -> Vec<String> {
         let entries = self.node.list(folder).unwrap_or_default();
         let mut names: Vec<String> = entries.into_iter().map(|entry| entry.name).collect();
-        if let Some((parent, name)) = self.path.rsplit_once('/')
-            && parent == folder
-        {
-            names.retain(|known| known != name);
-            names.extend(self.text.map(|_| name.to_owned()));
+        // the folder itself may be missing yet
+        let below = self.path.strip_prefix(folder.trim_end_matches('/'));
+        if let Some(below) = below.and_then(|below| below.strip_prefix('/')) {
+            let (name, is_file) = below.split_once('/').map_or((below, true), |(n, _)| (n, false));
+            if is_file {
+                names.retain(|known| known != name);
+            }
+            if self.text.is_some() && !names.iter().any(|known| known == name) {
+                names.push(name.to_owned());
+            }
         }
         names
     }
@@ -123,7 +128,8 @@ impl Stage<'_> {
                 .warnings
                 .push("sshd has no host key here; the test was made with one of its own".into());
         }
-        if let Some(text) = text {
+        // what is read nowhere cannot be in force
+        if let Some(text) = text.filter(|_| !trial.included.is_empty()) {
             self.ask(&sshd, &candidate, &walk, text, &mut trial)?;
         }
         Ok(trial)
