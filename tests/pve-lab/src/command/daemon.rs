@@ -23,12 +23,19 @@ fn pid_file(dir: &Path) -> PathBuf {
     dir.join("pid")
 }
 
+/// Whether a process is there; one that nobody waits for is not.
+fn lives(pid: Pid) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    !stat.is_empty() && !stat.contains(") Z")
+}
+
 /// The process that serves a directory, if it lives.
 fn owner(dir: &Path) -> Option<Pid> {
     let text = fs::read_to_string(pid_file(dir)).ok()?;
-    let pid: i32 = text.trim().parse().ok()?;
+    let pid = Pid::from_raw(text.trim().parse().ok()?);
+    // the number may belong to another program by now
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
-    name.starts_with("pve-lab").then(|| Pid::from_raw(pid))
+    (name.starts_with("pve-lab") && lives(pid)).then_some(pid)
 }
 
 /// Gives the directory back when the lab ends.
@@ -151,9 +158,7 @@ fn end(pid: Pid) -> anyhow::Result<()> {
         }
         let end = Instant::now() + Duration::from_secs(patience);
         while Instant::now() < end {
-            let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-            // a zombie waits for a parent that will never ask
-            if state.is_empty() || state.contains(") Z") {
+            if !lives(pid) {
                 return Ok(());
             }
             std::thread::sleep(PAUSE);

@@ -63,11 +63,11 @@ fn status(call: Call) -> ApiResult {
     let version = if call.shared.old() { "8.4.1" } else { "9.2.11" };
     let kernel = "6.14.0-1-pve";
     let build = "#1 SMP PREEMPT_DYNAMIC";
-    Ok(json!({
+    let mut row = json!({
         "boot-info": {"mode": "legacy-bios"},
         "cpu": 0.02, "idle": 0, "wait": 0, "uptime": 4765,
         "cpuinfo": {"cores": 2, "cpus": 2, "sockets": 1, "flags": "fpu vme de pse",
-            "hvm": "1", "family": "25", "vendor": "AuthenticAMD", "mhz": "2600.000", "model": "AMD EPYC", "user_hz": 100},
+            "hvm": "1", "mhz": "2600.000", "model": "AMD EPYC", "user_hz": 100},
         "current-kernel": {"machine": "x86_64", "release": kernel, "sysname": "Linux",
             "version": build},
         "ksm": {"shared": 0},
@@ -78,7 +78,16 @@ fn status(call: Call) -> ApiResult {
         "pveversion": format!("pve-manager/{version}/14a22df35955d97d"),
         "rootfs": {"avail": FREE, "free": TOTAL - USED, "total": TOTAL, "used": USED},
         "swap": {"free": 0, "total": 0, "used": 0},
-    }))
+    });
+    if call.shared.old() {
+        if let Some(memory) = row["memory"].as_object_mut() {
+            memory.shift_remove("available");
+        }
+    } else {
+        row["cpuinfo"]["family"] = json!("25");
+        row["cpuinfo"]["vendor"] = json!("AuthenticAMD");
+    }
+    Ok(row)
 }
 
 fn network(call: Call) -> ApiResult {

@@ -44,6 +44,11 @@ pub(crate) fn migrate_check(call: Call) -> ApiResult {
             "is_vmstate": 0}),
         );
     }
+    if call.shared.old() {
+        for row in disks.iter_mut().filter_map(Value::as_object_mut) {
+            row.shift_remove("is_cloudinit");
+        }
+    }
     let others: Vec<String> = {
         let state = call.state();
         state.cluster.nodes.keys().filter(|name| *name != call.node()).cloned().collect()

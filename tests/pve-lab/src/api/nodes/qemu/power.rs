@@ -14,6 +14,9 @@ use crate::state::config::Section;
 use crate::state::guest::{Running, drives, is_slot, slot_number};
 use crate::state::{Guest, now};
 
+/// The least time between the end of a reboot's task and the start that follows.
+const REBOOT_GAP: Duration = Duration::from_millis(300);
+
 /// The cards of a guest.
 pub(crate) fn nics(main: &Section) -> Vec<Nic> {
     let mut nics: Vec<Nic> = main
@@ -226,7 +229,8 @@ pub(crate) fn reboot(call: Call) -> ApiResult {
             return Err("VM quit/powerdown failed - got timeout".to_owned());
         }
         std::thread::spawn(move || {
-            std::thread::sleep(shared.delay(1.0));
+            // however fast the lab is told to be, the guest is down for a while
+            std::thread::sleep(shared.delay(1.0).max(REBOOT_GAP));
             let root = Identity { user: "root@pam".to_owned(), token: None };
             let again = Arc::clone(&shared);
             shared.begin_task(&node.clone(), "qmstart", &vmid.to_string(), &root, move |task| {
