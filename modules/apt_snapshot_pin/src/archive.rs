@@ -112,6 +112,16 @@ pub(crate) fn same(a: &str, b: &str) -> bool {
     a.trim_end_matches('/') == b.trim_end_matches('/')
 }
 
+/// Whether two URIs name the same archive root, over http or https: apt's own method takes the
+/// scheme from the archive's Release file once it has that, and the signature decides anyway.
+pub(crate) fn same_place(a: &str, b: &str) -> bool {
+    let place = |uri: &str| -> String {
+        let bare = uri.trim_start_matches("https://").trim_start_matches("http://");
+        bare.trim_end_matches('/').to_owned()
+    };
+    place(a) == place(b)
+}
+
 /// The host of a network URI.
 pub(crate) fn host(uri: &str) -> Option<&str> {
     Uri::parse(uri).map(|parts| parts.host)

@@ -154,7 +154,7 @@ pub(crate) fn missing(
                 let offered = offered(&text);
                 for index in wanted(source, architectures, &offered) {
                     let there = indexes.iter().any(|found| {
-                        archive::same(&found.uri, uri)
+                        archive::same_place(&found.uri, uri)
                             && found.suite == *suite
                             && found.key == index.key
                             && exists(&found.file)
@@ -170,7 +170,7 @@ pub(crate) fn missing(
     for index in indexes {
         let known = expected.iter().any(|source| {
             let mut uris = source.uris.iter().chain(&source.live);
-            uris.any(|uri| archive::same(uri, &index.uri))
+            uris.any(|uri| archive::same_place(uri, &index.uri))
         });
         if !known {
             let uri = archive::mask(&index.uri);

@@ -102,7 +102,7 @@ fn live(policy: &str, expected: &[Expected]) -> BTreeSet<String> {
             let uri = words.next().filter(|uri| uri.contains("://"))?;
             let known = expected
                 .iter()
-                .any(|source| source.uris.iter().any(|wanted| archive::same(wanted, uri)));
+                .any(|source| source.uris.iter().any(|wanted| archive::same_place(wanted, uri)));
             (!known).then(|| format!("{}: apt still takes packages from there", archive::mask(uri)))
         })
         .collect()
