@@ -3,15 +3,23 @@
 . "$(dirname "$0")/lib"
 start_lab
 
+# family PID: the process and all that it started; Ansible gives its modules a session of their own
+family() {
+    local child
+    echo "$1"
+    for child in $(cat /proc/"$1"/task/*/children 2>/dev/null); do family "$child"; done
+}
+
 # killed_after N: start a run, kill -9 all of it once the lab has seen N writes, and run again
 killed_after() {
     local goal=$(($(lab_writes "$LAB") + $1)) run
-    setsid ansible-playbook -e "@$LAB/vars.yml" playbooks/provision.yml --limit web1 >"$LAB/out" 2>&1 &
+    ansible-playbook -e "@$LAB/vars.yml" playbooks/provision.yml --limit web1 >"$LAB/out" 2>&1 &
     run=$!
     until (($(lab_writes "$LAB") >= goal)); do
         kill -0 $run 2>/dev/null || fail "the run ended before its write number $1"
     done
-    kill -9 -- -$run
+    # shellcheck disable=SC2046 # one word a process
+    kill -9 $(family $run) 2>/dev/null || true
     wait $run 2>/dev/null || true
     note "killed after write $1"
     play playbooks/provision.yml --limit web1
