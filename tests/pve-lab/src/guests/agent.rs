@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -13,6 +14,9 @@ use crate::driver::AgentError;
 /// host's disk, and the agent inside would freeze or trim what that file lies on.
 pub(crate) const BLOCKED: &str =
     "guest-fsfreeze-freeze,guest-fsfreeze-freeze-list,guest-fsfreeze-thaw,guest-fstrim";
+
+/// No two calls have the same mark, so that none takes the other's answer for its own.
+static MARKS: AtomicU64 = AtomicU64::new(1);
 
 /// Sends a command and returns what stands under `return`.
 pub(crate) fn call(
@@ -25,7 +29,7 @@ pub(crate) fn call(
     let stream = UnixStream::connect(socket).map_err(|_| AgentError::NotRunning)?;
     let mut wire = Wire { reader: BufReader::new(stream), deadline: Instant::now() + timeout };
     // What a former client did not read may still be on the way; the mark says where that ends.
-    let mark = u64::from(std::process::id()) << 16 | 1;
+    let mark = u64::from(std::process::id()) << 24 | MARKS.fetch_add(1, Ordering::Relaxed);
     wire.send(&json!({"execute": "guest-sync-delimited", "arguments": {"id": mark}}), true)?;
     loop {
         match wire.receive()? {

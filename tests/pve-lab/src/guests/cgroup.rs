@@ -17,6 +17,10 @@ use super::host;
 /// How long the kernel may take to end all processes of a group.
 const KILL_LIMIT: Duration = Duration::from_secs(20);
 
+/// What the kernel says about a group that is no more: before and after its file is opened.
+const ABSENT: i32 = nix::errno::Errno::ENOENT as i32;
+const GONE: i32 = nix::errno::Errno::ENODEV as i32;
+
 /// Starts what follows in the group, and leaves its exit status in a file for whoever is there to
 /// read it.
 const ENTER: &str = r#"echo $$ >"$1/cgroup.procs" || exit 1
@@ -65,7 +69,8 @@ impl Cgroup {
     /// Kills everything in the group.
     pub(crate) fn kill(&self) -> Result<()> {
         match fs::write(self.0.join("cgroup.kill"), "1") {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+            // Somebody else was faster and has removed it.
+            Err(e) if !matches!(e.raw_os_error(), Some(GONE | ABSENT)) => {
                 Err(e).with_context(|| format!("cannot kill {}", self.0.display()))
             }
             _ => Ok(()),

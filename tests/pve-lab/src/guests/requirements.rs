@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use nix::sched::{CloneFlags, unshare};
 
@@ -31,6 +32,9 @@ const PROGRAMS: [(&str, &str); 20] = [
     ("systemctl", "systemd"),
     ("systemd-nspawn", "systemd-container"),
 ];
+
+/// Groups that are tried out at the same time need different names.
+static TRIES: AtomicU32 = AtomicU32::new(0);
 
 /// Something that real guests need and this machine has not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,7 +134,8 @@ fn shm_is_tmpfs(mounts: &str) -> bool {
 }
 
 fn control_groups(found: &mut Vec<Missing>) {
-    let tried = cgroup::Cgroup::top(&format!("ferrite.try{}", std::process::id()))
+    let number = TRIES.fetch_add(1, Ordering::Relaxed);
+    let tried = cgroup::Cgroup::top(&format!("ferrite-try.{}.{number}", std::process::id()))
         .and_then(|group| group.create().and_then(|()| group.remove()));
     if let Err(e) = tried {
         found.push(missing(
