@@ -11,12 +11,12 @@ use pve_client::{Client, GuestConfig, Kind, View};
 use pve_types::address::{Known, Policy, Reason, ReasonKind, Report, explain};
 use pve_types::property::Agent;
 use pve_types::{GuestKind, Vmid};
-use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
 use crate::config::Config;
 use crate::error::Error;
 use crate::guest::{Guest, Row, tags};
+use crate::limit::Limit;
 use crate::spec::Spec;
 
 /// All that was read.
@@ -33,8 +33,8 @@ struct Run<'a> {
     client: &'a Client,
     policy: &'a Policy,
     templates: bool,
-    calls: Semaphore,
-    agents: Semaphore,
+    calls: Limit,
+    agents: Limit,
     agent_deadline: Duration,
     specs: &'a [Spec],
 }
@@ -54,13 +54,13 @@ pub(crate) async fn fetch(
     config: &Config,
     specs: &[Spec],
 ) -> Result<Fetched, Error> {
-    let limit = config.concurrency.value as usize;
+    let cap = config.concurrency.value as usize;
     let run = Run {
         client,
         policy: &config.policy.value,
         templates: config.templates.value,
-        calls: Semaphore::new(limit),
-        agents: Semaphore::new(limit),
+        calls: Limit::new(cap),
+        agents: Limit::new(cap),
         agent_deadline: Duration::from_secs(config.agent_timeout.value.into()),
         specs,
     };
@@ -174,11 +174,10 @@ impl Run<'_> {
     }
 
     async fn config(&self, row: &Row) -> Result<GuestConfig, pve_client::Error> {
-        let _permit = self.calls.acquire().await;
         let node = self.client.node(&row.node);
         match row.kind {
-            GuestKind::Qemu => node.qemu(row.vmid).config(View::Current).await,
-            GuestKind::Lxc => node.lxc(row.vmid).config(View::Current).await,
+            GuestKind::Qemu => self.calls.run(node.qemu(row.vmid).config(View::Current)).await,
+            GuestKind::Lxc => self.calls.run(node.lxc(row.vmid).config(View::Current)).await,
         }
     }
 
@@ -189,11 +188,10 @@ impl Run<'_> {
         let fresh = listed.is_empty() || listed == "unknown";
         let ours = !row.is_running() && self.specs.iter().any(|spec| means(spec, row));
         if reachable && (fresh || ours) {
-            let _permit = self.calls.acquire().await;
             let node = self.client.node(&row.node);
             let status = match row.kind {
-                GuestKind::Qemu => node.qemu(row.vmid).status().await,
-                GuestKind::Lxc => node.lxc(row.vmid).status().await,
+                GuestKind::Qemu => self.calls.run(node.qemu(row.vmid).status()).await,
+                GuestKind::Lxc => self.calls.run(node.lxc(row.vmid).status()).await,
             };
             if let Ok(status) = status
                 && !status.status.is_empty()
@@ -218,14 +216,12 @@ impl Run<'_> {
                     let text = "its agent is off (pve_vm: agent, or in the panel: Options)";
                     return Err(Reason::new(ReasonKind::AgentOff, text));
                 }
-                let _permit = self.agents.acquire().await;
                 let call = node.qemu(row.vmid).agent().network_interfaces();
-                timeout(self.agent_deadline, call).await.map_err(silent)?
+                self.agents.run(timeout(self.agent_deadline, call)).await.map_err(silent)?
             }
             GuestKind::Lxc => {
-                let _permit = self.agents.acquire().await;
                 let call = node.lxc(row.vmid).interfaces();
-                timeout(self.agent_deadline, call).await.map_err(silent)?
+                self.agents.run(timeout(self.agent_deadline, call)).await.map_err(silent)?
             }
         };
         let data = answer.map_err(|error| reason(&error, row))?;

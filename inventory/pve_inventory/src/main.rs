@@ -14,6 +14,7 @@ mod groups;
 mod guest;
 mod hosts;
 mod inventory;
+mod limit;
 mod names;
 mod output;
 mod show;

@@ -90,7 +90,7 @@ fn apply(map: &Map<String, Value>, folder: &Path, config: &mut Config) -> Result
     }
     for (key, most, setting) in [
         ("timeout", 3600, &mut config.timeout),
-        ("concurrency", 64, &mut config.concurrency),
+        ("concurrency", 256, &mut config.concurrency),
         ("agent_timeout", 3600, &mut config.agent_timeout),
     ] {
         if let Some(value) = number(map, key, most)? {
@@ -215,7 +215,7 @@ mod tests {
             (json!({"port": "8006"}), "port is \"8006\": it must be a number"),
             (json!({"host": 5}), "host is 5: it must be a text"),
             (json!({"validate_certs": "maybe"}), "say true or false"),
-            (json!({"concurrency": 1000}), "a number from 1 to 64"),
+            (json!({"concurrency": 1000}), "a number from 1 to 256"),
             (json!({"networks": ["lan"]}), "networks: \"lan\" is not a network"),
             (json!({"prefer": "ipx"}), "say ipv4 or ipv6"),
             (json!({"net": "eth0"}), "net: 'eth0' is not a NIC: net0 to net31"),

@@ -16,8 +16,8 @@ use crate::error::Error;
 
 pub(crate) use place::Place;
 
-/// How many calls are under way at once. pveproxy has three workers, and others use them too.
-const CONCURRENCY: u32 = 8;
+/// How many calls are under way at most; it starts with 8.
+const CONCURRENCY: u32 = 64;
 /// How many seconds an agent may take. A silent one is given up by PVE itself after three.
 const AGENT_TIMEOUT: u32 = 5;
 
