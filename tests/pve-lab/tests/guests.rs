@@ -310,7 +310,7 @@ fn a_guest_without_a_system_runs_all_the_same() {
     lab.assert_no_guest_left();
 }
 
-#[expect(clippy::expect_used, reason = "a helper of tests")]
+#[expect(clippy::expect_used, reason = "called by tests only")]
 fn kill(pid: u32, name: &str) {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).expect("the launcher runs");
     assert!(text.starts_with(&format!("Name:\t{}\n", &name[..name.len().min(15)])), "{text}");

@@ -1,6 +1,6 @@
 //! A lab with the real driver and without the API, in a place of its own.
 
-#![expect(clippy::expect_used, reason = "helpers of tests, called by tests only")]
+#![expect(clippy::expect_used, reason = "called by tests only")]
 
 use std::path::Path;
 use std::process::Command;
