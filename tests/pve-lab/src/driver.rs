@@ -5,6 +5,7 @@
 //! never while it holds its state. Paths are absolute paths in the lab's directory.
 
 mod state_only;
+mod volume_file;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

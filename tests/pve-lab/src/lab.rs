@@ -324,6 +324,7 @@ fn bring_up(shared: &Arc<Shared>) -> anyhow::Result<()> {
     });
     shared.driver.up(&bridges, sink).map_err(|e| anyhow::anyhow!("{e}"))?;
     let mut state = shared.state();
+    state.forget_unfinished();
     for (vmid, status) in shared.driver.running() {
         use crate::driver::GuestStatus;
         let (pid, paused) = match status {

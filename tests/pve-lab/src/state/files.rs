@@ -96,6 +96,25 @@ impl State {
         Ok(Some(state))
     }
 
+    /// Removes guests whose creation died with the lab, and the volumes they had so far.
+    pub(crate) fn forget_unfinished(&mut self) {
+        let unfinished: Vec<u32> = self
+            .guests
+            .values()
+            .filter(|guest| matches!(guest.setting("lock"), Some("create" | "clone")))
+            .map(|guest| guest.vmid)
+            .collect();
+        for vmid in unfinished {
+            for storage in self.cluster.storages.values() {
+                let folder = storage.root.join("images").join(vmid.to_string());
+                if folder.exists() {
+                    report(&folder, fs::remove_dir_all(&folder));
+                }
+            }
+            self.remove_guest(vmid);
+        }
+    }
+
     fn load_guests(&mut self, node: &str, kind: Kind) -> io::Result<()> {
         let folder = self.dir.join("nodes").join(node).join(kind.folder());
         let Ok(entries) = fs::read_dir(&folder) else { return Ok(()) };

@@ -12,30 +12,30 @@ use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, Stream
 
 /// An answer; status 0 if the connection was closed without one.
 #[derive(Debug, Default)]
-pub struct Answer {
-    pub status: u16,
-    pub reason: String,
-    pub body: String,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) reason: String,
+    pub(crate) body: String,
 }
 
 impl Answer {
-    pub fn try_json(&self) -> Option<Value> {
+    pub(crate) fn try_json(&self) -> Option<Value> {
         serde_json::from_str(&self.body).ok()
     }
 
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         self.try_json().unwrap_or_else(|| panic!("not JSON: {self:?}"))
     }
 }
 
 /// Trusts the lab's authority and nobody else.
-pub struct Client {
+pub(crate) struct Client {
     port: u16,
     config: Arc<ClientConfig>,
 }
 
 impl Client {
-    pub fn new(port: u16, ca_pem: &str) -> Self {
+    pub(crate) fn new(port: u16, ca_pem: &str) -> Self {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_slice(ca_pem.as_bytes()).unwrap()).unwrap();
         let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
@@ -48,7 +48,7 @@ impl Client {
     }
 
     /// One call on a connection of its own.
-    pub fn call(
+    pub(crate) fn call(
         &self,
         method: &str,
         target: &str,
@@ -70,7 +70,7 @@ impl Client {
     }
 
     /// Sends bytes as they are and reads one answer.
-    pub fn raw(&self, request: &[u8]) -> Answer {
+    pub(crate) fn raw(&self, request: &[u8]) -> Answer {
         let socket = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         let name = ServerName::try_from("127.0.0.1").unwrap();
