@@ -46,7 +46,8 @@ impl Staging {
             let Some(rest) = entry.name.strip_prefix(PREFIX) else { continue };
             let pid = rest.split('.').next().unwrap_or_default();
             if !Path::new("/proc").join(pid).exists() {
-                node.remove_tree(state.join(&entry.name))?;
+                // an apt that outlived its killed run may still write there; then the next one does
+                let _ = node.remove_tree(state.join(&entry.name));
             }
         }
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
