@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::messages::{At, found_in, join, unsupported};
 use super::omit::drop_omitted;
 use super::{relations, secrets};
-use crate::spec::Spec;
+use crate::spec::{Kind, Spec};
 use crate::{Failure, Meta, Run};
 
 /// How an environment variable is looked up.
@@ -89,7 +89,10 @@ impl<'a> Checker<'a> {
         fall_back: Option<FallBack<'_>>,
     ) -> Map<String, Value> {
         self.resolve_aliases(spec, &mut given, context);
-        given.retain(|_, value| !value.is_null());
+        // of a mapping whose values may be anything, null is one: the module says what it means
+        let free = spec.rest.as_ref().is_some_and(|shape| shape.kind == Kind::Raw);
+        let named = |name: &str| spec.options.iter().any(|option| option.name == name);
+        given.retain(|name, value| !value.is_null() || (free && !named(name)));
         if let Some(fall_back) = fall_back {
             from_environment(spec, &mut given, fall_back);
         }
