@@ -7,7 +7,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The whole line, or a mapping of its sub-options; a sub-option that is null is taken away.
+/// The whole line, or a mapping of its sub-options; a sub-option that is null is taken away, and so
+/// is the whole if it is null.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Lined {
@@ -15,6 +16,8 @@ pub(crate) enum Lined {
     Line(String),
     /// Sub-options by name.
     Options(BTreeMap<String, Option<String>>),
+    /// Null: that there is none.
+    Absent,
 }
 
 impl JsonSchema for Lined {
@@ -64,6 +67,14 @@ impl<'de> Visitor<'de> for LinedVisitor {
 
     fn visit_f64<E: Error>(self, number: f64) -> Result<Lined, E> {
         Ok(Lined::Line(number.to_string()))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Lined, E> {
+        Ok(Lined::Absent)
+    }
+
+    fn visit_none<E: Error>(self) -> Result<Lined, E> {
+        Ok(Lined::Absent)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Lined, A::Error> {
@@ -133,6 +144,7 @@ mod tests {
             (json!("virtio,bridge=vmbr0"), Lined::Line("virtio,bridge=vmbr0".into())),
             (json!(true), Lined::Line("1".into())),
             (json!(3), Lined::Line("3".into())),
+            (json!(null), Lined::Absent),
             (
                 json!({"firewall": false, "tag": 10, "rate": 5.5, "trunks": [1, 2], "mtu": null}),
                 Lined::Options(

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::lined::Lined;
 
 /// Slots of one family: `{net0: ..., net1: ...}`. A slot that is null is taken away.
-pub(crate) type Slots = BTreeMap<String, Option<Lined>>;
+pub(crate) type Slots = BTreeMap<String, Lined>;
 
 /// What can be set.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]

@@ -207,8 +207,13 @@ fn taking_away() {
 
 #[test]
 fn what_would_lose_data_is_refused() {
-    let disk = json!({"scsi0": "local-lvm:vm-100-disk-0,size=10G", "ide2": "none,media=cdrom"});
+    let disk = json!({"scsi0": "local-lvm:vm-100-disk-0,size=10G", "ide2": "none,media=cdrom",
+                      "protection": "1"});
     for (args, text) in [
+        (
+            json!({"scsi": {"scsi0": null}}),
+            "scsi0 cannot be taken out of vm web (100), which is protected",
+        ),
         (
             json!({"scsi": {"scsi0": {"size": "8G"}}}),
             "failed to plan vm web (100): scsi0: the disk has 10G and cannot be shrunk to 8G",

@@ -51,6 +51,12 @@ pub(crate) fn plan(
         let outcome = match want {
             Want::Remove => {
                 if current.is_some_and(|value| !value.trim().is_empty()) {
+                    if is_drive(key) && guest.is("protection") {
+                        return Err(Failure::new(format!(
+                            "{key} cannot be taken out of {label}, which is protected: set \
+                             protection to false in a task before this one"
+                        )));
+                    }
                     edit.delete.insert(key.clone());
                 }
                 Outcome::default()

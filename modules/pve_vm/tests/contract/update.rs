@@ -40,7 +40,6 @@ fn each_family_changed_alone_writes_exactly_itself() {
         (json!({"vga": "serial0"}), json!({"vga": "serial0"})),
         (json!({"serial": {"serial0": "socket"}}), json!({"serial0": "socket"})),
         (json!({"boot": "order=scsi0"}), json!({"boot": "order=scsi0"})),
-        (json!({"protection": true}), json!({"protection": "1"})),
         (json!({"ciuser": "other"}), json!({"ciuser": "other"})),
         (json!({"ciupgrade": true}), json!({"ciupgrade": "1"})),
         (
@@ -62,6 +61,15 @@ fn each_family_changed_alone_writes_exactly_itself() {
             json!({"scsi1": "local:1"}),
         ),
         (json!({"delete": ["searchdomain", "ostype"]}), json!({"delete": "ostype"})),
+        (json!({"net": {"net1": null}}), json!({"delete": "net1"})),
+        (
+            json!({"net": {"net0": {"tag": null}}}),
+            json!({"net0": format!("virtio={mac},bridge=vmbr0")}),
+        ),
+        (json!({"scsi": {"scsi1": null}}), json!({"delete": "scsi1"})),
+        (json!({"tags": []}), json!({"delete": "tags"})),
+        (json!({"description": ""}), json!({"delete": "description"})),
+        (json!({"protection": true}), json!({"protection": "1"})),
     ] {
         let module = bench.module(json!({"vmid": 201, "name": "web"})).args(change.clone());
         bench.forget();
@@ -78,7 +86,9 @@ fn each_family_changed_alone_writes_exactly_itself() {
     let config = &config.ok()["config"];
     assert!(config["net0"].as_str().unwrap().contains(&mac), "the MAC address stayed: {config}");
     assert!(config["scsi0"].as_str().unwrap().starts_with(&file), "the volume stayed: {config}");
-    assert!(config.get("unused0").is_none(), "{config}");
+    let unused = config["unused0"].as_str().unwrap();
+    assert!(unused.contains("disk-1"), "a disk taken out is only detached: {config}");
+    assert!(config.get("unused1").is_none(), "{config}");
 }
 
 #[test]
