@@ -2,13 +2,21 @@
 # The demo in a copy of the project: it ends well, a second start begins anew, its removal leaves nothing.
 . "$(dirname "$0")/lib"
 
-# what a lab could leave on the machine
+# traces NAME: what the lab of this name has, or has left, on the machine
 traces() {
-    ip netns list | cut -d' ' -f1
-    ip -o link show type veth | cut -d: -f2
-    losetup --list --noheadings --output NAME,BACK-FILE
-    grep -E 'ferrite|pve-lab|\.lab' /proc/mounts || true
-    find /sys/fs/cgroup -maxdepth 3 -type d \( -name '*ferrite*' -o -name '*pve-lab*' \)
+    local file line
+    {
+        ip netns list
+        ip -o link show
+        losetup --list --noheadings --output NAME,BACK-FILE
+        cat /proc/mounts
+        find /sys/fs/cgroup -maxdepth 3 -type d
+        ls /dev/shm
+        for file in /proc/[0-9]*/cmdline; do
+            line=$(tr '\0' ' ' <"$file") && echo "process: $line"
+        done 2>/dev/null
+    } >"$LAB/machine"
+    grep -F -e "$1" -e "$LAB" "$LAB/machine" || true
 }
 
 mkdir "$LAB/project"
@@ -19,7 +27,6 @@ FERRITE_LAB=$(cat "$LAB/binary")
 export FERRITE_LAB
 unset PVE_INVENTORY_CONFIG
 cd "$LAB/project" || exit
-traces >"$LAB/before"
 
 note "it refuses to take the place of a configuration that is not its own"
 echo 'url: https://pve.example.com:8006' >pve_inventory.cfg
@@ -40,9 +47,11 @@ note "stopped in the middle, its removal leaves nothing"
 setsid tests/demo up >"$LAB/out" 2>&1 &
 demo=$!
 until grep -q '^== 3' "$LAB/out"; do kill -0 $demo || fail "the demo ended early"; done
+name=$(sed -nE 's/.*"name": *"(f[0-9a-z]+)".*/\1/p' .lab/network.json | head -n1)
+[[ $(traces "${name:?}") == *"$name"* ]] || fail "a lab that stands has traces"
 kill -INT -- -$demo
 wait $demo || true
 tests/demo down
 [[ ! -e .lab && ! -e pve_inventory.cfg && ! -e inventory/site/pve_inventory.cfg ]] || fail "files of the demo are left"
-traces | diff "$LAB/before" - || fail "the demo left traces"
+same "$(traces "$name")" '' "what the demo left"
 cd "$LAB/.." || exit
