@@ -1,5 +1,8 @@
 //! Making machines.
 
+use std::time::Duration;
+
+use pve_lab::LabConfig;
 use serde_json::json;
 
 use crate::support::{Bench, web};
@@ -49,7 +52,8 @@ fn b70_a_creation_is_foretold_then_made_then_left_alone() {
 
 #[test]
 fn b09_a_name_is_found_again_before_the_cluster_knows_it() {
-    let bench = Bench::new();
+    let lag = Duration::from_secs(60);
+    let bench = Bench::with(LabConfig { lag, ..LabConfig::default() });
     let module = bench.module(web()).without("vmid");
     let first = module.run();
     assert!(first.changed());

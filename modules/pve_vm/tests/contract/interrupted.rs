@@ -9,8 +9,13 @@ use serde_json::{Value, json};
 use crate::support::{Bench, web};
 
 fn bench() -> Bench {
-    // long enough that a kill comes before the next request
-    Bench::with(LabConfig { latency: Duration::from_millis(15), ..LabConfig::default() })
+    Bench::with(LabConfig {
+        // long enough that a kill comes before the next request
+        latency: Duration::from_millis(15),
+        // the second run comes before the cluster knows the name
+        lag: Duration::from_secs(60),
+        ..LabConfig::default()
+    })
 }
 
 /// The options of a machine that is made without a number of its own.
