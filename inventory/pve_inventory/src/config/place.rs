@@ -49,22 +49,24 @@ impl Place {
                 Err(source) => Err(Error::Read { path, source }),
             };
         }
-        let candidates = [
-            self.working.join(NAME),
-            self.executable.join(NAME),
-            self.executable.join("inventory/site").join(NAME),
+        let mut folders = vec![
+            self.working.clone(),
+            self.executable.clone(),
+            self.executable.join("inventory/site"),
         ];
-        Ok(candidates.into_iter().find(|path| path.is_file()))
+        folders.extend(self.repository());
+        Ok(folders.into_iter().map(|folder| folder.join(NAME)).find(|path| path.is_file()))
+    }
+
+    /// The folder that holds `inventory/site`, if this program is in there.
+    fn repository(&self) -> Option<PathBuf> {
+        let inside = self.executable.ends_with("inventory/site");
+        self.executable.ancestors().nth(2).filter(|_| inside).map(Path::to_owned)
     }
 
     /// The folder of the specs, unless the configuration says another.
     pub(crate) fn default_guests(&self) -> PathBuf {
-        if self.executable.ends_with("inventory/site")
-            && let Some(inventory) = self.executable.parent()
-        {
-            return inventory.join("guests");
-        }
-        self.executable.join("inventory/guests")
+        self.repository().unwrap_or_else(|| self.executable.clone()).join("inventory/guests")
     }
 }
 
@@ -90,6 +92,14 @@ mod tests {
             std::fs::write(&path, "").unwrap();
             assert_eq!(place.config_file().unwrap(), Some(path));
         }
+        // the copy in inventory/site finds the same file, from whatever directory it is run
+        let site = Place {
+            executable: root.join("bin/inventory/site"),
+            working: root.join("elsewhere"),
+            variables: BTreeMap::new(),
+        };
+        std::fs::remove_file(root.join("bin/inventory/site").join(NAME)).unwrap();
+        assert_eq!(site.config_file().unwrap(), Some(root.join("bin").join(NAME)));
         let mut named = place.clone();
         named.variables.insert(VARIABLE.to_owned(), "../bin/pve_inventory.cfg".to_owned());
         assert_eq!(named.config_file().unwrap(), Some(root.join("work/../bin/pve_inventory.cfg")));
