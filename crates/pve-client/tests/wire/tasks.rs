@@ -34,7 +34,7 @@ async fn a_task_that_ends_well_is_noticed_at_once() {
     })
     .await;
     assert_eq!(result.unwrap(), Vec::<String>::new());
-    assert!(started.elapsed() < Duration::from_millis(500), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
     assert_eq!(
         server.calls()[0],
         "GET /api2/json/nodes/pve1/tasks/UPID%3Apve1%3A0003A1B2%3A01C4E5F6%3A68E0A1B2%3Aqmcreate%3A110%3Aroot%40pam%21full%3A/status"
