@@ -147,6 +147,7 @@ fn all(suite: Suite) {
     g39_users_without_a_key(&lab);
     interrupted_and_spoiled(&lab);
     a_daemon_that_does_not_come_back(&lab);
+    in_a_chroot(&lab);
 }
 
 fn places_and_reloads(lab: &Lab) {
@@ -387,4 +388,25 @@ fn a_daemon_that_does_not_come_back(lab: &Lab) {
     assert_eq!(lab.sh("systemctl is-active ssh.service"), "active");
     assert!(lab.0.log_in("true").success());
     assert_eq!(lab.sh("ls -A /var/lib/ferrite/sshd_dropin"), "");
+}
+
+fn in_a_chroot(lab: &Lab) {
+    lab.reset();
+    // the bare file system, as an unpacked image: nothing in /dev, /proc and /run
+    lab.sh("mkdir -p /srv/tree && mount --bind / /srv/tree && rm -f /etc/ssh/ssh_host_*");
+    let before = lab.sh("ls -A /srv/tree/run /srv/tree/dev");
+    let mut args = key_only("10-x.conf");
+    args["root"] = "/srv/tree".into();
+    let check = lab.module(&args, true);
+    assert_eq!(check["plan"], json!([format!("create {FOLDER}/10-x.conf")]), "{check}");
+    let real = lab.module(&args, false);
+    assert_eq!(real["changed"], true, "{real}");
+    assert_eq!(real["notes"], json!(["no systemd is running here; no sshd was reloaded"]));
+    assert_eq!(real["effective"]["passwordauthentication"], json!(["no"]));
+    assert_eq!(lab.module(&args, false)["changed"], false);
+    args["settings"] = json!({"Nonsense": "yes"});
+    let message = lab.module(&args, false)["msg"].to_string();
+    assert!(message.contains("10-x.conf: line 2: Bad configuration option: Nonsense"), "{message}");
+    assert_eq!(lab.sh("ls -A /srv/tree/run /srv/tree/dev"), before);
+    lab.sh("umount /srv/tree");
 }
