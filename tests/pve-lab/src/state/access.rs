@@ -134,91 +134,38 @@ impl Access {
         [VM, agent, OTHER].concat().into_iter().map(str::to_owned).collect()
     }
 
+    /// Whether a privilege exists in the version served.
+    fn exists(&self, privilege: &str) -> bool {
+        let agent: &[&str] = if self.old { &["VM.Monitor"] } else { AGENT };
+        [VM, agent, OTHER].iter().any(|group| group.contains(&privilege))
+    }
+
     /// The privileges of a role, built in or made.
     pub(crate) fn role(&self, name: &str) -> Option<BTreeSet<String>> {
         if let Some(role) = self.roles.get(name) {
             return Some(role.clone());
         }
-        let all = self.all_privileges();
-        let of = |keep: &dyn Fn(&str) -> bool| all.iter().filter(|p| keep(p)).cloned().collect();
-        Some(match name {
-            "Administrator" => all,
-            "NoAccess" => BTreeSet::new(),
-            "PVEAdmin" => of(&|p| {
-                !matches!(
-                    p,
-                    "Sys.PowerMgmt"
-                        | "Sys.Modify"
-                        | "Realm.Allocate"
-                        | "Permissions.Modify"
-                        | "Sys.AccessNetwork"
-                        | "Sys.Incoming"
-                        | "Mapping.Modify"
-                        | "SDN.Allocate"
-                )
-            }),
-            "PVEAuditor" => of(&|p| p.ends_with(".Audit")),
-            "PVEVMAdmin" => of(&|p| p.starts_with("VM.")),
-            "PVEVMUser" => of(&|p| {
-                matches!(
-                    p,
-                    "VM.Audit"
-                        | "VM.Backup"
-                        | "VM.Config.CDROM"
-                        | "VM.Config.Cloudinit"
-                        | "VM.Console"
-                        | "VM.PowerMgmt"
-                        | "VM.GuestAgent.Audit"
-                )
-            }),
-            "PVETemplateUser" => of(&|p| matches!(p, "VM.Audit" | "VM.Clone")),
-            "PVEDatastoreAdmin" => of(&|p| p.starts_with("Datastore.")),
-            "PVEDatastoreUser" => {
-                of(&|p| matches!(p, "Datastore.Audit" | "Datastore.AllocateSpace"))
-            }
-            "PVEPoolAdmin" => of(&|p| p.starts_with("Pool.")),
-            "PVEPoolUser" => of(&|p| p == "Pool.Audit"),
-            "PVESDNAdmin" => of(&|p| p.starts_with("SDN.") || p == "Permissions.Modify"),
-            "PVESDNUser" => of(&|p| matches!(p, "SDN.Audit" | "SDN.Use")),
-            "PVEMappingAdmin" => of(&|p| p.starts_with("Mapping.")),
-            "PVEMappingUser" => of(&|p| matches!(p, "Mapping.Audit" | "Mapping.Use")),
-            "PVEMappingAuditor" => of(&|p| p == "Mapping.Audit"),
-            "PVESysAdmin" => of(&|p| {
-                matches!(p, "Sys.Audit" | "Sys.Console" | "Sys.Syslog" | "Permissions.Modify")
-            }),
-            "PVEUserAdmin" => {
-                of(&|p| matches!(p, "Group.Allocate" | "Realm.AllocateUser" | "User.Modify"))
-            }
-            _ => return None,
-        })
+        if !BUILT_IN.contains(&name) {
+            return None;
+        }
+        Some(self.all_privileges().into_iter().filter(|p| built_in_has(name, p)).collect())
+    }
+
+    /// Whether a role has a privilege.
+    fn role_has(&self, name: &str, privilege: &str) -> bool {
+        match self.roles.get(name) {
+            Some(role) => role.contains(privilege),
+            None => built_in_has(name, privilege),
+        }
     }
 
     /// The names of all roles.
     pub(crate) fn role_names(&self) -> Vec<String> {
-        let built_in = [
-            "Administrator",
-            "NoAccess",
-            "PVEAdmin",
-            "PVEAuditor",
-            "PVEDatastoreAdmin",
-            "PVEDatastoreUser",
-            "PVEMappingAdmin",
-            "PVEMappingAuditor",
-            "PVEMappingUser",
-            "PVEPoolAdmin",
-            "PVEPoolUser",
-            "PVESDNAdmin",
-            "PVESDNUser",
-            "PVESysAdmin",
-            "PVETemplateUser",
-            "PVEUserAdmin",
-            "PVEVMAdmin",
-            "PVEVMUser",
-        ];
-        built_in.iter().map(|name| (*name).to_owned()).chain(self.roles.keys().cloned()).collect()
+        BUILT_IN.iter().map(|name| (*name).to_owned()).chain(self.roles.keys().cloned()).collect()
     }
 
-    fn granted(&self, kind: &str, who: &str, path: &str) -> BTreeSet<String> {
+    /// The roles granted at a path; none if one of them takes everything away.
+    fn granted(&self, kind: &str, who: &str, path: &str) -> Vec<&str> {
         let mut roles: Vec<&str> = Vec::new();
         for prefix in prefixes(path) {
             let here: Vec<&Grant> = self
@@ -232,33 +179,96 @@ impl Access {
                 roles = here.iter().map(|g| g.role.as_str()).collect();
             }
         }
-        if roles.contains(&"NoAccess") {
-            return BTreeSet::new();
-        }
-        roles.iter().filter_map(|role| self.role(role)).flatten().collect()
+        if roles.contains(&"NoAccess") { Vec::new() } else { roles }
     }
 
     /// What someone may do at a path.
     pub(crate) fn privileges(&self, who: &Identity, path: &str) -> BTreeSet<String> {
-        let own = if who.user == "root@pam" {
-            self.all_privileges()
-        } else {
-            self.granted("user", &who.user, path)
-        };
-        let Some(name) = &who.token else { return own };
-        let Some(token) = self.users.get(&who.user).and_then(|user| user.tokens.get(name)) else {
-            return BTreeSet::new();
-        };
-        if !token.privsep {
-            return own;
-        }
-        let separate = self.granted("token", &who.full(), path);
-        own.intersection(&separate).cloned().collect()
+        self.all_privileges().into_iter().filter(|p| self.allows(who, path, p)).collect()
     }
 
     /// Whether someone has a privilege at a path.
     pub(crate) fn allows(&self, who: &Identity, path: &str, privilege: &str) -> bool {
-        self.privileges(who, path).contains(privilege)
+        let any = |roles: Vec<&str>| roles.iter().any(|role| self.role_has(role, privilege));
+        let own = if who.user == "root@pam" {
+            self.exists(privilege)
+        } else {
+            any(self.granted("user", &who.user, path))
+        };
+        let Some(name) = who.token.as_ref().filter(|_| own) else { return own };
+        match self.users.get(&who.user).and_then(|user| user.tokens.get(name)) {
+            None => false,
+            Some(token) if !token.privsep => true,
+            Some(_) => any(self.granted("token", &who.full(), path)),
+        }
+    }
+}
+
+/// The roles that every PVE has.
+const BUILT_IN: &[&str] = &[
+    "Administrator",
+    "NoAccess",
+    "PVEAdmin",
+    "PVEAuditor",
+    "PVEDatastoreAdmin",
+    "PVEDatastoreUser",
+    "PVEMappingAdmin",
+    "PVEMappingAuditor",
+    "PVEMappingUser",
+    "PVEPoolAdmin",
+    "PVEPoolUser",
+    "PVESDNAdmin",
+    "PVESDNUser",
+    "PVESysAdmin",
+    "PVETemplateUser",
+    "PVEUserAdmin",
+    "PVEVMAdmin",
+    "PVEVMUser",
+];
+
+/// Whether a built-in role has a privilege.
+fn built_in_has(role: &str, p: &str) -> bool {
+    match role {
+        "Administrator" => true,
+        "PVEAdmin" => !matches!(
+            p,
+            "Sys.PowerMgmt"
+                | "Sys.Modify"
+                | "Realm.Allocate"
+                | "Permissions.Modify"
+                | "Sys.AccessNetwork"
+                | "Sys.Incoming"
+                | "Mapping.Modify"
+                | "SDN.Allocate"
+        ),
+        "PVEAuditor" => p.ends_with(".Audit"),
+        "PVEVMAdmin" => p.starts_with("VM."),
+        "PVEVMUser" => matches!(
+            p,
+            "VM.Audit"
+                | "VM.Backup"
+                | "VM.Config.CDROM"
+                | "VM.Config.Cloudinit"
+                | "VM.Console"
+                | "VM.PowerMgmt"
+                | "VM.GuestAgent.Audit"
+                | "VM.Monitor"
+        ),
+        "PVETemplateUser" => matches!(p, "VM.Audit" | "VM.Clone"),
+        "PVEDatastoreAdmin" => p.starts_with("Datastore."),
+        "PVEDatastoreUser" => matches!(p, "Datastore.Audit" | "Datastore.AllocateSpace"),
+        "PVEPoolAdmin" => p.starts_with("Pool."),
+        "PVEPoolUser" => p == "Pool.Audit",
+        "PVESDNAdmin" => p.starts_with("SDN.") || p == "Permissions.Modify",
+        "PVESDNUser" => matches!(p, "SDN.Audit" | "SDN.Use"),
+        "PVEMappingAdmin" => p.starts_with("Mapping."),
+        "PVEMappingUser" => matches!(p, "Mapping.Audit" | "Mapping.Use"),
+        "PVEMappingAuditor" => p == "Mapping.Audit",
+        "PVESysAdmin" => {
+            matches!(p, "Sys.Audit" | "Sys.Console" | "Sys.Syslog" | "Permissions.Modify")
+        }
+        "PVEUserAdmin" => matches!(p, "Group.Allocate" | "Realm.AllocateUser" | "User.Modify"),
+        _ => false,
     }
 }
 
