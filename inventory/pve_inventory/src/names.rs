@@ -163,6 +163,34 @@ mod tests {
         }
     }
 
+    proptest::proptest! {
+        #[test]
+        fn any_names_become_safe_and_unique_hosts(
+            names in proptest::collection::vec(
+                proptest::prop_oneof!["[a-c](-10[0-4])?", "localhost|all|ungrouped|web|pve_x", ".*"],
+                0..6,
+            ),
+        ) {
+            let wanted: Vec<Wanted> = (100..)
+                .zip(&names)
+                .map(|(vmid, name)| Wanted { vmid, kind: "qemu", name: Some(name.clone()), fixed: None })
+                .collect();
+            let taken = BTreeSet::from(["web".to_owned(), "pve_x".to_owned()]);
+            let hosts = hosts(&wanted, &taken);
+            proptest::prop_assert_eq!(hosts.len(), names.len());
+            let unique: BTreeSet<&String> = hosts.values().collect();
+            proptest::prop_assert_eq!(unique.len(), names.len());
+            for host in hosts.values() {
+                proptest::prop_assert!(!taken.contains(host) && !is_reserved(host), "{}", host);
+                proptest::prop_assert!(
+                    host.starts_with(|c: char| c.is_ascii_alphanumeric())
+                        && host.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)),
+                    "{}", host
+                );
+            }
+        }
+    }
+
     #[test]
     fn groups_are_identifiers() {
         for (text, name) in [
