@@ -18,4 +18,6 @@ pub(crate) use validate::{Request, validate};
 #[cfg(test)]
 mod coerce_tests;
 #[cfg(test)]
+mod property_tests;
+#[cfg(test)]
 mod validate_tests;
