@@ -1,7 +1,5 @@
 //! The built binary and its options, and trees without a sshd. What needs a sshd is in `guest.rs`.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use harness::{Module, tree};
 use serde_json::{Value, json};
 
