@@ -117,6 +117,12 @@ impl Shared {
         Duration::from_secs_f64(seconds * self.settings.delays)
     }
 
+    /// How long a guest's lock is waited for: 10 s in PVE. A fast lab still gives two calls that
+    /// meet the time to pass each other.
+    pub(crate) fn lock_timeout(&self) -> Duration {
+        self.delay(10.0).max(Duration::from_millis(500))
+    }
+
     /// Milliseconds since the lab began.
     pub(crate) fn age(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)

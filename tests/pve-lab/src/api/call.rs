@@ -1,7 +1,6 @@
 //! One call on its way to its handler, and what handlers need to do their work.
 
 use std::sync::{Arc, MutexGuard, OnceLock};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -100,11 +99,6 @@ impl Call {
     ) -> ApiResult {
         let node = self.node().to_owned();
         Ok(json!(self.shared.begin_task(&node, kind, id, &self.who, work).0))
-    }
-
-    /// Takes the guest's lock as a synchronous call does.
-    pub(crate) fn lock_timeout(&self) -> Duration {
-        self.shared.delay(10.0).max(Duration::from_millis(200))
     }
 }
 

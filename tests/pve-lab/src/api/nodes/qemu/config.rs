@@ -27,8 +27,11 @@ pub(crate) fn get(call: Call) -> ApiResult {
 /// Changes settings, and answers when it is done.
 pub(crate) fn put(call: Call) -> ApiResult {
     let wanted = Update::read(&call)?;
-    let _lock =
-        call.shared.locks.take(call.vmid(), call.lock_timeout()).map_err(ApiError::internal)?;
+    let _lock = call
+        .shared
+        .locks
+        .take(call.vmid(), call.shared.lock_timeout())
+        .map_err(ApiError::internal)?;
     update::precheck(&call, &wanted)?;
     update::apply(&call.shared, call.node(), call.vmid(), &wanted, &|_| {})?;
     NOTHING
@@ -48,7 +51,7 @@ pub(crate) fn post(call: Call) -> ApiResult {
     let node = call.node().to_owned();
     let work = move |task: &super::super::super::call::TaskHandle| {
         task.log(format!("update VM {vmid}: {}", words.join(" ")));
-        let _lock = shared.locks.take(vmid, shared.delay(10.0))?;
+        let _lock = shared.locks.take(vmid, shared.lock_timeout())?;
         update::apply(&shared, &node, vmid, &wanted, &|line| task.log(line))
             .map_err(|error| error.errors.into_values().next().unwrap_or(error.message))
     };
@@ -74,8 +77,11 @@ pub(crate) fn unlink(call: Call) -> ApiResult {
         force: call.params.flag("force"),
         ..Update::default()
     };
-    let _lock =
-        call.shared.locks.take(call.vmid(), call.lock_timeout()).map_err(ApiError::internal)?;
+    let _lock = call
+        .shared
+        .locks
+        .take(call.vmid(), call.shared.lock_timeout())
+        .map_err(ApiError::internal)?;
     update::precheck(&call, &wanted)?;
     update::apply(&call.shared, call.node(), call.vmid(), &wanted, &|_| {})?;
     NOTHING

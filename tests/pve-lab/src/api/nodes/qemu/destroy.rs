@@ -37,7 +37,7 @@ pub(crate) fn destroy(call: Call) -> ApiResult {
     let skiplock = call.params.flag("skiplock");
     let (shared, node) = (Arc::clone(&call.shared), call.node().to_owned());
     call.task("qmdestroy", &vmid.to_string(), move |task| {
-        let _lock = shared.locks.take(vmid, shared.delay(10.0))?;
+        let _lock = shared.locks.take(vmid, shared.lock_timeout())?;
         carry_out(&shared, &node, vmid, Options { purge, unreferenced, skiplock }, task)
     })
 }

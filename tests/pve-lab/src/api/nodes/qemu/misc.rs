@@ -81,7 +81,7 @@ pub(crate) fn migrate(call: Call) -> ApiResult {
     }
     let (shared, node) = (Arc::clone(&call.shared), call.node().to_owned());
     call.task("qmigrate", &vmid.to_string(), move |task| {
-        let _lock = shared.locks.take(vmid, shared.delay(10.0))?;
+        let _lock = shared.locks.take(vmid, shared.lock_timeout())?;
         let mut state = shared.state();
         state.vm(&node, vmid)?.check_lock()?;
         if let Some(mut guest) = state.guests.get(&vmid).cloned() {

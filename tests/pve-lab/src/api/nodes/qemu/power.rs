@@ -98,7 +98,7 @@ pub(crate) fn bring_up(
     vmid: u32,
     task: &TaskHandle,
 ) -> Result<(), String> {
-    let _lock = shared.locks.take(vmid, shared.delay(10.0).max(Duration::from_millis(200)))?;
+    let _lock = shared.locks.take(vmid, shared.lock_timeout())?;
     let guest = {
         let mut state = shared.state();
         let bridges = state.cluster.nodes.get(node).map(|n| n.bridges.clone()).unwrap_or_default();

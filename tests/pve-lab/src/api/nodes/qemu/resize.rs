@@ -18,7 +18,7 @@ pub(crate) fn resize(call: Call) -> ApiResult {
     let digest = call.params.get("digest").map(str::to_owned);
     let (shared, node) = (Arc::clone(&call.shared), call.node().to_owned());
     call.task("resize", &vmid.to_string(), move |task| {
-        let _lock = shared.locks.take(vmid, shared.delay(10.0))?;
+        let _lock = shared.locks.take(vmid, shared.lock_timeout())?;
         grow(&shared, &node, vmid, &disk, &wanted, digest.as_deref(), task)
     })
 }
@@ -105,7 +105,7 @@ pub(crate) fn move_disk(call: Call) -> ApiResult {
     let shared = Arc::clone(&call.shared);
     let node = call.node().to_owned();
     call.task("qmmove", &vmid.to_string(), move |task| {
-        let _lock = shared.locks.take(vmid, shared.delay(10.0))?;
+        let _lock = shared.locks.take(vmid, shared.lock_timeout())?;
         let name = new.next_disk(vmid, &[]);
         let volid = format!("{target}:{vmid}/{name}.{}", format.as_str());
         task.log(format!("create full clone of drive {slot} ({})", drive.file));

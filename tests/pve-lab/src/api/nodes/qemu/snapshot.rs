@@ -58,7 +58,7 @@ pub(crate) fn create(call: Call) -> ApiResult {
     let memory = call.params.flag("vmstate");
     let (shared, node) = (Arc::clone(&call.shared), call.node().to_owned());
     call.task("qmsnapshot", &vmid.to_string(), move |_| {
-        let _lock = shared.locks.take(vmid, shared.delay(10.0))?;
+        let _lock = shared.locks.take(vmid, shared.lock_timeout())?;
         let mut state = shared.state();
         let guest = state.vm_mut(&node, vmid)?;
         guest.check_lock()?;
@@ -96,7 +96,7 @@ pub(crate) fn delete(call: Call) -> ApiResult {
     let name = call.params.text("snapname").to_owned();
     let (shared, node) = (Arc::clone(&call.shared), call.node().to_owned());
     call.task("qmdelsnapshot", &vmid.to_string(), move |_| {
-        let _lock = shared.locks.take(vmid, shared.delay(10.0))?;
+        let _lock = shared.locks.take(vmid, shared.lock_timeout())?;
         let mut state = shared.state();
         let guest = state.vm_mut(&node, vmid)?;
         guest.check_lock()?;
@@ -197,7 +197,7 @@ pub(crate) fn rollback(call: Call) -> ApiResult {
     let (shared, node) = (Arc::clone(&call.shared), call.node().to_owned());
     call.task("qmrollback", &vmid.to_string(), move |task| {
         let with_memory = {
-            let _lock = shared.locks.take(vmid, shared.delay(10.0))?;
+            let _lock = shared.locks.take(vmid, shared.lock_timeout())?;
             restore(&shared, &node, vmid, &name)?
         };
         if with_memory || start {

@@ -29,7 +29,7 @@ pub(crate) fn template(call: Call) -> ApiResult {
     }
     let (shared, node) = (Arc::clone(&call.shared), call.node().to_owned());
     call.task("qmtemplate", &vmid.to_string(), move |_| {
-        let _lock = shared.locks.take(vmid, shared.delay(10.0))?;
+        let _lock = shared.locks.take(vmid, shared.lock_timeout())?;
         let mut main = shared.state().vm(&node, vmid)?.config.main.clone();
         for (slot, mut drive) in drives(&main.clone()) {
             if drive.is_cdrom() {
