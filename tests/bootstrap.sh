@@ -12,7 +12,7 @@ if [[ $want == all ]]; then
     PACKAGES+=(python3 python3-venv file
         # the lab: images, guests, their network, their package repository
         mmdebstrap debian-archive-keyring systemd-container qemu-utils e2fsprogs
-        iproute2 dnsmasq-base openssh-client apt-utils dpkg-dev gnupg openssl)
+        iproute2 dnsmasq-base openssh-client apt-utils dpkg-dev gnupg openssl strace)
 fi
 
 say() { printf 'bootstrap: %s\n' "$*" >&2; }
