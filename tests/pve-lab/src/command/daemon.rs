@@ -111,6 +111,12 @@ fn spawn(options: &Options, dir: &Path, log: &Path) -> anyhow::Result<Child> {
     if options.state_only {
         command.arg("--state-only");
     }
+    if let Some(fleet) = options.fleet {
+        command.args(["--fleet", &fleet.to_string(), "--nodes", &options.nodes.to_string()]);
+    }
+    if options.hostile {
+        command.arg("--hostile");
+    }
     command
         .stdin(Stdio::null())
         .stdout(output.try_clone()?)

@@ -13,7 +13,7 @@ use anyhow::{Context, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use pve_lab::driver::GuestDriver;
 use pve_lab::guests::RealGuests;
-use pve_lab::{Lab, LabConfig, PveVersion, Request, Start};
+use pve_lab::{Fleet, Lab, LabConfig, PveVersion, Request, Start};
 
 /// A Proxmox VE API for demonstrations and tests, with real guests or without.
 #[derive(Debug, Parser)]
@@ -74,6 +74,15 @@ struct Options {
     /// Guests have settings only, and run in name only. This needs no root.
     #[arg(long)]
     state_only: bool,
+    /// So many guests are there from the beginning, in memory only.
+    #[arg(long, requires = "state_only")]
+    fleet: Option<u32>,
+    /// On how many nodes the fleet is.
+    #[arg(long, requires = "fleet", default_value_t = 3)]
+    nodes: u32,
+    /// The fleet's names, notes and agents try to do harm.
+    #[arg(long, requires = "fleet")]
+    hostile: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -159,6 +168,12 @@ fn start(options: &Options, dir: &Path) -> anyhow::Result<Lab> {
         delays: options.delays,
         lag: Duration::try_from_secs_f64(options.lag).context("--lag is no time")?,
         driver,
+        fleet: options.fleet.map(|guests| Fleet {
+            guests,
+            nodes: options.nodes,
+            hostile: options.hostile,
+            ..Fleet::default()
+        }),
         request_log: Some(dir.join("requests.jsonl")),
         ..LabConfig::default()
     })
