@@ -1,7 +1,7 @@
 //! One step done.
 
 use ansible_module::Failure;
-use pve_client::{Error, Form, Kind, View};
+use pve_client::{Error, Form, Kind, Qemu, View};
 use pve_types::property::Disk;
 use pve_types::{NodeName, Size, Vmid};
 
@@ -193,7 +193,11 @@ async fn power(action: Action, label: &str, session: &mut Session) -> Result<(),
             }
         };
         let ended = match upid {
-            Ok(upid) => session.follow(&upid).await,
+            Ok(upid) => match session.follow(&upid).await {
+                // a task of HA only notes the wish; its manager acts on it later
+                Ok(()) if upid.kind.starts_with("ha") => settle(session, qemu, action).await,
+                ended => ended,
+            },
             Err(error) => Err(error),
         };
         match (ended.as_ref().err().and_then(Error::kind), action) {
@@ -203,6 +207,19 @@ async fn power(action: Action, label: &str, session: &mut Session) -> Result<(),
         }
     })
     .await
+}
+
+/// Waits until the HA manager has done what was wished; what it has not done by the deadline shows
+/// when the machine is looked at again.
+async fn settle(session: &Session, qemu: Qemu<'_>, action: Action) -> Result<(), Error> {
+    let wanted = !matches!(action, Action::Shutdown { .. });
+    let mut pauses = Pauses::new(session.timeout);
+    while qemu.status().await?.is_running() != wanted {
+        if !pauses.pause().await {
+            break;
+        }
+    }
+    Ok(())
 }
 
 async fn destroy(label: &str, params: &Params, session: &mut Session) -> Result<(), Failure> {

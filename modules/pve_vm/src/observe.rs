@@ -24,7 +24,9 @@ pub(crate) async fn observe(params: &Params, session: &mut Session) -> Result<Fo
     let mut found = Found { guest: read(params, session).await?, address: None };
     let mut changes = plan(params, &found)?;
     let lock = found.guest.as_ref().and_then(|guest| Some((guest.label(), guest.lock.clone()?)));
-    match lock.filter(|_| !changes.is_empty()) {
+    // a hibernated machine keeps this lock until it is resumed, which the lock does not hinder
+    let in_the_way = |lock: &str| lock != "suspended" && !changes.is_empty();
+    match lock.filter(|(_, lock)| in_the_way(lock)) {
         Some((label, lock)) if session.run.check_mode => {
             session
                 .run

@@ -18,6 +18,8 @@ pub(crate) fn started(guest: &Guest) -> Result<Vec<Change>, Failure> {
     Ok(match (guest.running, guest.status.as_str()) {
         (true, "paused" | "suspended") => vec![Change::Resume { label }],
         (true, _) => Vec::new(),
+        // hibernated: its memory waits on the disk
+        (false, _) if guest.lock.as_deref() == Some("suspended") => vec![Change::Resume { label }],
         (false, _) => vec![Change::Start { label }],
     })
 }

@@ -1,7 +1,12 @@
 //! A lab, and what it saw.
 
+use std::time::Duration;
+
 use harness::Module;
+use pve_client::{Client, ConnectOptions, Form};
 use pve_lab::{Lab, LabConfig};
+use pve_types::Vmid;
+use secret::Secret;
 use serde_json::{Map, Value, json};
 
 /// A lab with one node and an image, state only.
@@ -44,6 +49,26 @@ impl Bench {
                 "api_fingerprint": self.lab.fingerprint(),
             }))
             .args(args)
+    }
+
+    /// Lets a machine pause, or hibernate.
+    pub(crate) fn suspend(&self, vmid: u32, todisk: bool) {
+        let (id, secret) = self.lab.token();
+        let options = ConnectOptions {
+            api_host: self.lab.url(),
+            api_token_id: Some(id),
+            api_token_secret: Some(Secret::new(secret)),
+            api_fingerprint: Some(self.lab.fingerprint()),
+            ..ConnectOptions::default()
+        };
+        let client = Client::connect(&options).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let node = "pve1".parse().unwrap();
+            let qemu = client.node(&node).qemu(Vmid::new(vmid).unwrap());
+            let upid = qemu.suspend(&Form::new().flag("todisk", todisk)).await.unwrap();
+            client.wait(&upid, Duration::from_secs(20)).await.unwrap();
+        });
     }
 
     /// The token's secret.
