@@ -51,7 +51,7 @@ pub(crate) fn observe(params: &Params, node: &Node, run: &Run) -> Result<Returne
     let booted = node.systemd_running();
     if booted && params.cloud_init && CLOUD_INIT.iter().any(|path| node.exists(path)) {
         let end = clock.wait("cloud-init", |clock| wait_for_cloud_init(node, clock))?;
-        if end.degraded {
+        if end.degraded && !end.deprecated_only {
             run.warn(format!("cloud-init finished with recoverable errors: {}", end.details));
         }
         cloud_init = Some(end);

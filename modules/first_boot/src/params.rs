@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Waits for cloud-init, for running jobs of apt, and for the locks of apt and dpkg, so that the
 /// tasks after it do not collide with them.
 /// A cloud-init that finished with recoverable errors is a success, and its errors are given as a
-/// warning. One that failed fails the task.
+/// warning unless they are nothing but remarks about deprecated keys. One that failed fails the task.
 /// The module never reports a change. It also waits in check mode, since what comes after it could
 /// not be foretold otherwise.
 /// Where no systemd is running, in a chroot or on an unpacked tree, there is nothing to wait for.
@@ -63,6 +63,9 @@ pub(crate) struct CloudInit {
     pub(crate) status: String,
     /// Whether it finished with recoverable errors.
     pub(crate) degraded: bool,
+    /// Whether those errors are nothing but remarks about deprecated keys. No warning is given
+    /// then.
+    pub(crate) deprecated_only: bool,
     /// Everything it said.
     pub(crate) details: String,
 }
