@@ -71,7 +71,6 @@ fn url(dir: &Path) -> Option<String> {
 /// Starts the lab in the background.
 pub(crate) fn up(options: &Options) -> anyhow::Result<()> {
     let dir = files::absolute(&options.place.dir)?;
-    fs::create_dir_all(&dir).with_context(|| format!("failed to make {}", dir.display()))?;
     if let (Some(pid), Some(url)) = (owner(&dir), url(&dir)) {
         println!("pve-lab: runs already on {url}, as process {pid}");
         return Ok(());
@@ -79,6 +78,7 @@ pub(crate) fn up(options: &Options) -> anyhow::Result<()> {
     if !options.state_only {
         super::real_guests(&dir)?;
     }
+    fs::create_dir_all(&dir).with_context(|| format!("failed to make {}", dir.display()))?;
     let log = dir.join("lab.log");
     let mut child = spawn(options, &dir, &log)?;
     wait(&dir, &log, &mut child)?;
