@@ -54,6 +54,15 @@ impl Run {
         }
     }
 
+    /// Says that every step done so far was taken back, so that a failure after it reports no
+    /// change.
+    pub fn undone(&self) {
+        let progress = &mut self.lock().progress;
+        let left = std::mem::take(&mut progress.left);
+        progress.left = std::mem::take(&mut progress.done);
+        progress.left.extend(left);
+    }
+
     pub(crate) fn warnings(&self) -> Vec<String> {
         self.lock().warnings.clone()
     }
@@ -92,5 +101,22 @@ impl Run {
     fn lock(&self) -> MutexGuard<'_, Shared> {
         // what is kept here is whole at any moment, also when a thread panicked with the lock
         self.shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_taken_back_are_left_again() {
+        let run = Run::default();
+        run.start(&["a".to_owned(), "b".to_owned(), "c".to_owned()]);
+        run.step_done();
+        run.step_done();
+        assert_eq!(run.progress().done, ["a", "b"]);
+        run.undone();
+        assert!(run.progress().done.is_empty());
+        assert_eq!(run.progress().left, ["a", "b", "c"]);
     }
 }
