@@ -27,7 +27,9 @@ pub(crate) struct Journal {
 pub(crate) fn apply(change: &Change, params: &Params, target: &mut Target) -> Result<(), Failure> {
     step(change, params, target).inspect_err(|_| {
         let left = put_back(target);
-        if !left.is_empty() {
+        if left.is_empty() {
+            target.run.undone();
+        } else {
             target.run.warn(format!("not put back: {}", left.join("; ")));
         }
     })
