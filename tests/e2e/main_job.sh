@@ -53,4 +53,4 @@ guest web1 'sshd -T | grep -i authentication; systemctl is-enabled apt-daily.tim
 contains 'passwordauthentication no'
 contains 'kbdinteractiveauthentication no'
 contains masked
-contains 'Candidate: 2.0'
+contains 'Installed: 2.0'
