@@ -11,6 +11,7 @@ use pve_client::{Client, GuestConfig, Kind, View};
 use pve_types::address::{Known, Policy, Reason, ReasonKind, Report, explain};
 use pve_types::property::Agent;
 use pve_types::{GuestKind, Vmid};
+use tokio::time::error::Elapsed;
 use tokio::time::{sleep, timeout};
 
 use crate::config::Config;
@@ -202,6 +203,11 @@ impl Run<'_> {
         if listed.is_empty() { "unknown".to_owned() } else { listed.clone() }
     }
 
+    /// Asks a guest, which has its whole deadline from when it is its turn.
+    async fn in_time<T>(&self, call: impl Future<Output = T>) -> Result<T, Elapsed> {
+        self.agents.run(async { timeout(self.agent_deadline, call).await }).await
+    }
+
     async fn report(&self, row: &Row, config: &GuestConfig) -> Result<Report, Reason> {
         let node = self.client.node(&row.node);
         let silent = |_| {
@@ -217,11 +223,11 @@ impl Run<'_> {
                     return Err(Reason::new(ReasonKind::AgentOff, text));
                 }
                 let call = node.qemu(row.vmid).agent().network_interfaces();
-                self.agents.run(timeout(self.agent_deadline, call)).await.map_err(silent)?
+                self.in_time(call).await.map_err(silent)?
             }
             GuestKind::Lxc => {
                 let call = node.lxc(row.vmid).interfaces();
-                self.agents.run(timeout(self.agent_deadline, call)).await.map_err(silent)?
+                self.in_time(call).await.map_err(silent)?
             }
         };
         let data = answer.map_err(|error| reason(&error, row))?;

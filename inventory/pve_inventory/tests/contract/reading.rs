@@ -159,6 +159,20 @@ fn b53_a_guest_that_moves_is_looked_up_once_more() {
 }
 
 #[test]
+fn a_guest_that_waits_for_its_turn_is_not_called_silent() {
+    // with two places the silent ones hold both for longer than a deadline
+    let mut fleet = Fleet::default();
+    for vmid in 100..106 {
+        fleet = fleet.vm(vmid, &format!("g{vmid}"), config(MAC), json!([])).silence(&agent(vmid));
+    }
+    let fleet =
+        fleet.vm(200, "web", config(MAC), json!([interface("eth0", LOW, "10.0.0.5")])).start();
+    fleet.write("pve_inventory.cfg", "agent_timeout: 1\nconcurrency: 2\n");
+    assert_eq!(vars(&fleet.list(), "web")["ansible_host"], "10.0.0.5");
+    assert!(fleet.calls().contains(&agent(200)));
+}
+
+#[test]
 fn silent_agents_cost_one_deadline_and_not_their_sum() {
     let mut fleet = Fleet::default();
     for vmid in 100..106 {
