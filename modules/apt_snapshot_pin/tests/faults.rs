@@ -1,5 +1,6 @@
 //! What a snapshot server can do wrong, and which requests are made at all. The guest has no Python.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use pve_lab::guests::TestGuest;
@@ -9,6 +10,8 @@ use serde_json::{Value, json};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_apt_snapshot_pin");
 const JUNE: &str = "20250601T000000Z";
+/// The guests of a process share the package server, and so its faults.
+static SERVER: Mutex<()> = Mutex::new(());
 
 fn state(guest: &TestGuest) -> String {
     let output = guest.run(
@@ -33,6 +36,7 @@ fn candidate(guest: &TestGuest) -> String {
 
 #[test]
 fn g55_whatever_the_server_does_wrong_nothing_is_changed() {
+    let _server = SERVER.lock().unwrap_or_else(PoisonError::into_inner);
     let guest = TestGuest::boot_image(Image::without_python());
     let june = json!({"snapshot_id": JUNE});
     let before = state(&guest);
@@ -104,4 +108,27 @@ fn g55_whatever_the_server_does_wrong_nothing_is_changed() {
     assert_eq!(pin(&guest, march.clone())["changed"], true);
     assert_eq!(candidate(&guest), "1.0");
     assert_eq!(pin(&guest, march)["changed"], false);
+}
+
+#[test]
+fn what_was_placed_is_put_back_when_a_later_step_fails() {
+    let _server = SERVER.lock().unwrap_or_else(PoisonError::into_inner);
+    let guest = TestGuest::boot_image(Image::without_python());
+    let june = json!({"snapshot_id": JUNE});
+    // a folder where a list has to go: sources are written by then, and some lists are moved
+    let folder = "/var/lib/apt/lists/snapshot.debian.org_archive_debian-security_20250601T000000Z_\
+                  dists_trixie-security_InRelease";
+    assert!(guest.run(&format!("apt-get update && mkdir {folder}")).success());
+    let before = state(&guest);
+    let outcome = pin(&guest, june.clone());
+    assert_eq!(outcome["failed"], true, "{outcome}");
+    assert_eq!(outcome["changed"], false, "{outcome}");
+    let message = outcome["msg"].as_str().unwrap_or_default();
+    assert!(message.starts_with("failed to move /var/lib/apt/"), "{message}");
+    assert_eq!(outcome["warnings"], Value::Null, "{outcome}");
+    assert_eq!(state(&guest), before);
+    assert_eq!(candidate(&guest), "3.0");
+    assert!(guest.run(&format!("rmdir {folder}")).success());
+    assert_eq!(pin(&guest, june)["changed"], true);
+    assert_eq!(candidate(&guest), "2.0");
 }
