@@ -22,12 +22,13 @@ struct Step {
 }
 
 /// In this order, since a later step uses what an earlier one builds.
-const STEPS: [Step; 14] = [
+const STEPS: [Step; 15] = [
     Step { name: "fmt", run: cargo::fmt },
     Step { name: "clippy", run: cargo::clippy },
     Step { name: "test", run: cargo::test },
     Step { name: "doctest", run: cargo::doctest },
     Step { name: "deps", run: |workspace, tally| chore(workspace, tally, "deps", deps::run) },
+    Step { name: "deny", run: cargo::deny },
     Step {
         name: "install",
         run: |workspace, tally| chore(workspace, tally, "install", install::run),

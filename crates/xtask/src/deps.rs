@@ -1,7 +1,5 @@
 //! Which crate may depend on which. The arrows point one way only, and they are drawn here once.
 
-mod foreign;
-
 use anyhow::Result;
 use serde_json::Value;
 
@@ -12,8 +10,7 @@ use crate::workspace::Workspace;
 const HTTP: [&str; 4] = ["reqwest", "hyper", "hyper-util", "ureq"];
 
 pub(crate) fn run(workspace: &Workspace, _: &[String]) -> Result<bool> {
-    let mut wrong = check(workspace);
-    wrong.extend(foreign::check(workspace)?);
+    let wrong = check(workspace);
     for edge in &wrong {
         println!("{edge}");
     }

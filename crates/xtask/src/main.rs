@@ -46,7 +46,7 @@ const CHORES: [Chore; 7] = [
     },
     Chore {
         name: "deps",
-        about: "check which crate depends on which, and the licences and sources of foreign ones",
+        about: "check which crate depends on which",
         run: deps::run,
     },
     Chore {

@@ -25,6 +25,18 @@ pub(super) fn clippy(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     Ok(())
 }
 
+/// Licences, sources and bans of foreign crates, as deny.toml says.
+pub(super) fn deny(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
+    if program("cargo-deny").is_none() {
+        tally.skip("cargo deny", "it is not installed");
+        return Ok(());
+    }
+    let mut command = workspace.cargo();
+    command.args(["deny", "--offline", "check", "bans", "licenses", "sources"]);
+    tally.gate("cargo deny", &mut command)?;
+    Ok(())
+}
+
 pub(super) fn test(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     let mut command = workspace.cargo();
     command.args(["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests"]);
