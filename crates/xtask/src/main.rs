@@ -44,11 +44,7 @@ const CHORES: [Chore; 7] = [
         about: "check what all modules declare as one set",
         run: declarations::run,
     },
-    Chore {
-        name: "deps",
-        about: "check which crate depends on which",
-        run: deps::run,
-    },
+    Chore { name: "deps", about: "check which crate depends on which", run: deps::run },
     Chore {
         name: "new-module",
         about: "NAME: make the folder of a new module",
