@@ -55,6 +55,10 @@ impl Auth {
         }
     }
 
+    pub(crate) fn is_root(&self) -> bool {
+        matches!(&self.credentials, Credentials::Password { user, .. } if user == "root@pam")
+    }
+
     /// The ticket to call with; none is needed with a token. Callers at the same time log in once.
     pub(crate) async fn ticket(&self, client: &Client) -> Result<Option<Arc<Ticket>>, Error> {
         let Credentials::Password { user, password } = &self.credentials else { return Ok(None) };

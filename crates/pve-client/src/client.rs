@@ -96,6 +96,12 @@ impl Client {
         self.0.auth.caller()
     }
 
+    /// Whether the caller is root by its password: no token is, not even one of root's.
+    #[must_use]
+    pub fn is_root(&self) -> bool {
+        self.0.auth.is_root()
+    }
+
     /// Reads a path that this crate has no method for.
     ///
     /// # Errors

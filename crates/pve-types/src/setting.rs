@@ -2,7 +2,10 @@
 //!
 //! A key that is not listed is text; so a newer server's keys are compared and kept all the same.
 
+use std::collections::BTreeSet;
+
 use crate::lenient::{is_false, is_true};
+use crate::property::devices;
 use crate::property::{
     Agent, Boot, CpuModel, Disk, Grammar, IpConfig, Kind, Machine, MemoryString, NetDevice, Smbios,
     Startup, Vga,
@@ -20,6 +23,8 @@ pub enum Setting {
     Text,
     /// Words with blanks, commas or semicolons between them.
     Words,
+    /// Words of which the order does not matter.
+    WordSet,
     /// Labels.
     Tags,
     /// Notes.
@@ -52,7 +57,7 @@ const FLAGS: [&str; 17] = [
     "unique",
 ];
 
-const NUMBERS: [&str; 9] = [
+const NUMBERS: [&str; 10] = [
     "balloon",
     "cores",
     "cpulimit",
@@ -60,20 +65,23 @@ const NUMBERS: [&str; 9] = [
     "migrate_downtime",
     "migrate_speed",
     "shares",
+    "smp",
     "sockets",
     "vcpus",
 ];
 
 /// What the server takes a missing key for, where that does not depend on the node.
-const DEFAULTS: [(&str, &str); 23] = [
+const DEFAULTS: [(&str, &str); 25] = [
     ("acpi", "1"),
     ("agent", "0"),
+    ("allow-ksm", "1"),
     ("autostart", "0"),
     ("bios", "seabios"),
     ("ciupgrade", "1"),
     ("cores", "1"),
     ("cpu", "kvm64"),
     ("cpulimit", "0"),
+    ("freeze", "0"),
     ("hotplug", "network,disk,usb"),
     ("keephugepages", "0"),
     ("kvm", "1"),
@@ -107,18 +115,30 @@ impl Setting {
             "sshkeys" => return Self::SshKeys,
             "cipassword" => return Self::Secret,
             "nameserver" | "searchdomain" => return Self::Words,
+            "hotplug" => return Self::WordSet,
+            "amd-sev" | "intel-tdx" => return Self::Line(&devices::ENCRYPTION),
             "agent" => return Self::Line(Agent::GRAMMAR),
+            "audio0" => return Self::Line(&devices::AUDIO),
             "boot" => return Self::Line(Boot::GRAMMAR),
+            "cicustom" => return Self::Line(&devices::CICUSTOM),
             "cpu" => return Self::Line(CpuModel::GRAMMAR),
+            "ivshmem" => return Self::Line(&devices::IVSHMEM),
             "machine" => return Self::Line(Machine::GRAMMAR),
             "memory" => return Self::Line(MemoryString::GRAMMAR),
+            "rng0" => return Self::Line(&devices::RNG),
             "smbios1" => return Self::Line(Smbios::GRAMMAR),
+            "spice_enhancements" => return Self::Line(&devices::SPICE),
             "startup" => return Self::Line(Startup::GRAMMAR),
             "vga" => return Self::Line(Vga::GRAMMAR),
+            "watchdog" => return Self::Line(&devices::WATCHDOG),
             _ => {}
         }
         match slot(key) {
             Some(("net", _)) => Self::Line(NetDevice::GRAMMAR),
+            Some(("hostpci", _)) => Self::Line(&devices::HOST_PCI),
+            Some(("numa", _)) => Self::Line(&devices::NUMA),
+            Some(("usb", _)) => Self::Line(&devices::USB),
+            Some(("virtiofs", _)) => Self::Line(&devices::VIRTIOFS),
             Some(("ipconfig", _)) => Self::Line(IpConfig::GRAMMAR),
             Some((bus, _)) if DISK_BUSES.contains(&bus) => Self::Line(Disk::GRAMMAR),
             _ => Self::Text,
@@ -136,6 +156,7 @@ impl Setting {
             Self::Flag => is_true(one) && is_true(other) || is_false(one) && is_false(other),
             Self::Number => Kind::Number.same(one, other),
             Self::Words => words(one).eq(words(other)),
+            Self::WordSet => set(one) == set(other),
             Self::Tags => {
                 matches!((one.parse::<Tags>(), other.parse::<Tags>()), (Ok(a), Ok(b)) if a == b)
             }
@@ -168,6 +189,15 @@ pub fn slot(key: &str) -> Option<(&str, u8)> {
     Some((family, index.parse().ok()?))
 }
 
+/// What PVE means by `hotplug=1` is its default, by 0 nothing at all.
+fn set(text: &str) -> BTreeSet<&str> {
+    match text.trim() {
+        "1" => words("network,disk,usb").collect(),
+        "0" => BTreeSet::new(),
+        text => words(text).collect(),
+    }
+}
+
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split([' ', ',', ';', '\n', '\t']).filter(|word| !word.is_empty())
 }
@@ -194,6 +224,18 @@ mod tests {
             ("ostype", "l26", "l24", false),
             ("net31", "virtio=BC:24:11:00:00:01", "virtio=bc:24:11:00:00:01", true),
             ("ipconfig2", "ip=10.0.0.1/8,gw=10.0.0.2", "gw=10.0.0.2,ip=10.0.0.1/8", true),
+            ("hotplug", "usb,disk,network", "1", true),
+            ("hotplug", "0", "network", false),
+            ("hostpci0", "host=01:00.0,pcie=1,rombar=1", "01:00.0,pcie=yes", true),
+            ("hostpci0", "mapping=gpu,pcie=1", "mapping=gpu", false),
+            ("usb0", "host=1D6B:0002", "1d6b:0002,usb3=0", true),
+            ("numa0", "cpus=0-1;4,memory=512", "memory=512.0,cpus=4;0-1", true),
+            ("audio0", "device=AC97", "device=AC97,driver=spice", true),
+            ("rng0", "source=/dev/urandom", "/dev/urandom,max_bytes=1024", true),
+            ("watchdog", "model=i6300esb,action=reset", "action=reset", true),
+            ("virtiofs0", "dirid=share", "share,cache=auto,direct-io=0", true),
+            ("spice_enhancements", "foldersharing=1", "foldersharing=0", false),
+            ("amd-sev", "type=std", "std,no-debug=0", true),
             ("not-yet-known", "a", "a", true),
             ("not-yet-known", "a", "b", false),
         ] {

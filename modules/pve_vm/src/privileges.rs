@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pve_client::{Client, Permissions};
-use pve_types::property::{Disk, DiskSource, NetDevice};
-use pve_types::slot;
+use pve_types::property::{Disk, DiskSource, NetDevice, Options};
+use pve_types::{Setting, slot};
 
 use crate::change::Change;
 use crate::found::Found;
@@ -22,9 +22,74 @@ pub(crate) async fn check(
     plan: &[Change],
     problems: &mut Vec<String>,
 ) {
+    if client.is_root() {
+        return;
+    }
+    problems.extend(root_only(client, plan));
     for (path, needed) in needs(found, plan) {
         let Ok(granted) = client.permissions(Some(&path)).await else { return };
         problems.extend(missing(client, &granted, &path, &needed));
+    }
+}
+
+/// Keys that PVE lets no one set but root with its password, all in one sentence.
+fn root_only(client: &Client, plan: &[Change]) -> Option<String> {
+    let mut keys: Vec<&str> = plan
+        .iter()
+        .flat_map(|change| match change {
+            Change::Create(creation) => lines(&creation.config).collect::<Vec<_>>(),
+            Change::Set(edit) => {
+                let gone = edit
+                    .delete
+                    .iter()
+                    .map(|key| (key.as_str(), edit.before.get(key).map_or("", String::as_str)));
+                lines(&edit.set).chain(gone).collect()
+            }
+            _ => Vec::new(),
+        })
+        .filter(|(key, line)| is_root_only(key, line))
+        .map(|(key, _)| key)
+        .collect();
+    keys.sort_unstable();
+    keys.dedup();
+    (!keys.is_empty()).then(|| {
+        format!(
+            "{} may not set {}: PVE lets only root@pam do that, logged in with its password, and \
+             no token, not even one of root's: call with api_user root@pam and api_password, or \
+             set it on the node with `qm set`; devices of the host may be set by others too if \
+             they are mapped",
+            client.caller(),
+            keys.join(", ")
+        )
+    })
+}
+
+fn lines(config: &BTreeMap<String, String>) -> impl Iterator<Item = (&str, &str)> {
+    config.iter().map(|(key, line)| (key.as_str(), line.as_str()))
+}
+
+/// Whether PVE dies with `only root can set`.
+fn is_root_only(key: &str, line: &str) -> bool {
+    let options = || match Setting::of(key) {
+        Setting::Line(grammar) => grammar.options(line),
+        _ => Options::new(),
+    };
+    match (key, slot(key)) {
+        (
+            "affinity" | "amd-sev" | "args" | "hookscript" | "hugepages" | "intel-tdx" | "ivshmem"
+            | "keephugepages",
+            _,
+        )
+        | (_, Some(("parallel", _))) => true,
+        ("rng0", _) => options().get("source").is_some_and(|source| source == "/dev/hwrng"),
+        (_, Some(("serial", _))) => line != "socket",
+        (_, Some(("hostpci", _))) => !options().contains_key("mapping"),
+        (_, Some(("usb", _))) => {
+            let options = options();
+            let spice = options.get("host").is_some_and(|host| host.eq_ignore_ascii_case("spice"));
+            !options.contains_key("mapping") && !spice
+        }
+        _ => false,
     }
 }
 
@@ -107,6 +172,11 @@ fn resources(key: &str, line: &str, add: &mut impl FnMut(String, &[&'static str]
                 add(path, &["SDN.Use"]);
             }
         }
+        Some(("hostpci", _)) => mapping(key, line, "mapping", "pci", add),
+        Some(("usb", _)) => mapping(key, line, "mapping", "usb", add),
+        Some(("virtiofs", _)) => mapping(key, line, "dirid", "dir", add),
+        // it changes what the host does when it boots
+        None if key == "startup" => add("/".to_owned(), &["Sys.Modify"]),
         _ => match Disk::new(line).source() {
             Some(DiskSource::Allocate { storage, .. } | DiskSource::NewCloudInit(storage))
                 if crate::plan::create::is_drive(key) =>
@@ -118,22 +188,39 @@ fn resources(key: &str, line: &str, add: &mut impl FnMut(String, &[&'static str]
     }
 }
 
+/// Devices of the host are used by the name that the cluster gives them.
+fn mapping(
+    key: &str,
+    line: &str,
+    option: &str,
+    kind: &str,
+    add: &mut impl FnMut(String, &[&'static str]),
+) {
+    let Setting::Line(grammar) = Setting::of(key) else { return };
+    if let Some(name) = grammar.options(line).get(option) {
+        add(format!("/mapping/{kind}/{name}"), &["Mapping.Use"]);
+    }
+}
+
 /// The privilege on the machine that a key needs.
 fn of_key(key: &str, line: &str) -> &'static [&'static str] {
     if is_cloudinit(key) {
         return &["VM.Config.Cloudinit", "VM.Config.Network"];
     }
     match key {
-        "affinity" | "cores" | "cpu" | "cpulimit" | "cpuunits" | "numa" | "sockets" | "vcpus" => {
-            &["VM.Config.CPU"]
+        "affinity" | "cores" | "cpu" | "cpulimit" | "cpuunits" | "numa" | "smp" | "sockets"
+        | "vcpus" => &["VM.Config.CPU"],
+        "allow-ksm" | "balloon" | "memory" | "shares" => &["VM.Config.Memory"],
+        "acpi" | "arch" | "audio0" | "hotplug" | "kvm" | "machine" | "rng0" | "scsihw"
+        | "smbios1" | "spice_enhancements" | "tablet" | "vga" | "vmgenid" | "watchdog" => {
+            &["VM.Config.HWType"]
         }
-        "balloon" | "memory" | "shares" => &["VM.Config.Memory"],
-        "acpi" | "hotplug" | "kvm" | "machine" | "rng0" | "scsihw" | "smbios1" | "tablet"
-        | "vga" | "watchdog" => &["VM.Config.HWType"],
-        "boot" | "vmstatestorage" => &["VM.Config.Disk"],
+        "boot" | "bootdisk" | "vmstatestorage" => &["VM.Config.Disk"],
+        "freeze" => &["VM.PowerMgmt"],
         _ => match slot(key) {
             Some(("net", _)) => &["VM.Config.Network"],
-            Some(("serial", _)) => &["VM.Config.HWType"],
+            Some(("hostpci" | "serial" | "usb", _)) => &["VM.Config.HWType"],
+            Some(("numa", _)) => &["VM.Config.CPU"],
             Some(("ide" | "sata" | "scsi" | "virtio", _)) => {
                 let disk = Disk::new(line);
                 if disk.is_cdrom() && !disk.is_cloudinit() {
@@ -142,7 +229,7 @@ fn of_key(key: &str, line: &str) -> &'static [&'static str] {
                     &["VM.Config.Disk"]
                 }
             }
-            Some(("efidisk" | "tpmstate" | "unused", _)) => &["VM.Config.Disk"],
+            Some(("efidisk" | "tpmstate" | "unused" | "virtiofs", _)) => &["VM.Config.Disk"],
             _ => &["VM.Config.Options"],
         },
     }
@@ -185,10 +272,34 @@ mod tests {
             ),
             (json!({"ide": {"ide2": "none"}}), &["/vms/100 VM.Config.CDROM"]),
             (json!({"ciupgrade": false}), &["/vms/100 VM.Config.Cloudinit|VM.Config.Network"]),
+            (
+                json!({"hostpci": {"hostpci0": {"mapping": "gpu"}}, "startup": "order=1"}),
+                &[
+                    "/ Sys.Modify",
+                    "/mapping/pci/gpu Mapping.Use",
+                    "/vms/100 VM.Config.HWType",
+                    "/vms/100 VM.Config.Options",
+                ],
+            ),
             (json!({"state": "started"}), &["/vms/100 VM.PowerMgmt"]),
             (json!({"state": "absent"}), &["/vms/100 VM.Allocate"]),
         ] {
             assert_eq!(of(&args, &found), expected, "{args}");
+        }
+        for (args, expected) in [
+            (json!({"args": "-no-reboot"}), true),
+            (json!({"hostpci": {"hostpci0": "01:00.0"}}), true),
+            (json!({"usb": {"usb0": "1234:5678"}}), true),
+            (json!({"usb": {"usb0": "spice,usb3=1"}}), false),
+            (json!({"usb": {"usb0": {"mapping": "key"}}}), false),
+            (json!({"serial": {"serial0": "/dev/ttyS0"}}), true),
+            (json!({"serial": {"serial0": "socket"}}), false),
+            (json!({"rng0": {"source": "/dev/urandom"}}), false),
+            (json!({"rng0": {"source": "/dev/hwrng"}}), true),
+        ] {
+            let plan = plan(&params(&args), &found).unwrap();
+            let Change::Set(edit) = &plan[0] else { panic!("{args}") };
+            assert_eq!(lines(&edit.set).any(|(key, line)| is_root_only(key, line)), expected);
         }
         let needed = of(&json!({"vmid": 201, "state": "started", "cores": 2}), &Found::default());
         assert_eq!(

@@ -23,14 +23,26 @@ pub(crate) struct Settings {
     pub(crate) affinity: Option<String>,
     /// The guest agent: V(true), or a line or mapping such as `enabled=1,fstrim_cloned_disks=1`.
     pub(crate) agent: Option<Lined>,
+    /// Encrypted memory on AMD processors: `std,no-debug=1`.
+    pub(crate) amd_sev: Option<Lined>,
+    /// The architecture of its processor: `aarch64`.
+    pub(crate) arch: Option<String>,
+    /// Arguments that QEMU gets as they are. Only root may set them, with its password.
+    pub(crate) args: Option<String>,
+    /// Sound devices, `audio0`: `{audio0: {device: ich9-intel-hda, driver: spice}}`.
+    pub(crate) audio: Option<Slots>,
+    /// Whether it starts after a crash. PVE ignores it.
+    pub(crate) autostart: Option<bool>,
     /// The least memory in MiB that ballooning leaves; 0 turns ballooning off.
     pub(crate) balloon: Option<u64>,
     /// The firmware.
     pub(crate) bios: Option<Bios>,
     /// The devices to start from: `order=scsi0;net0`.
     pub(crate) boot: Option<Lined>,
+    /// The disk to start from, in the old form; O(boot) has replaced it.
+    pub(crate) bootdisk: Option<String>,
     /// Own cloud-init files, as volumes: `user=local:snippets/user.yml`.
-    pub(crate) cicustom: Option<String>,
+    pub(crate) cicustom: Option<Lined>,
     /// The form of the cloud-init drive.
     pub(crate) citype: Option<CiType>,
     /// Whether cloud-init upgrades all packages at the first start. A new machine gets V(false)
@@ -38,6 +50,9 @@ pub(crate) struct Settings {
     pub(crate) ciupgrade: Option<bool>,
     /// The user that cloud-init makes.
     pub(crate) ciuser: Option<String>,
+    /// Settings by PVE's own keys, for those that have no option of their own:
+    /// `{allow-ksm: 0, cpuunits: 200}`. They are compared as all others are; null takes one away.
+    pub(crate) config: Option<Slots>,
     /// The number of cores per socket.
     #[schemars(range(min = 1))]
     pub(crate) cores: Option<u64>,
@@ -50,13 +65,27 @@ pub(crate) struct Settings {
     /// Notes.
     pub(crate) description: Option<String>,
     /// The disk of the UEFI firmware: `{storage: local, efitype: 4m, pre_enrolled_keys: true}`.
-    pub efidisk0: Option<Lined>,
+    pub(crate) efidisk0: Option<Lined>,
+    /// Whether its processor is halted at the start.
+    pub(crate) freeze: Option<bool>,
+    /// A script that the host calls at each phase of its life: `local:snippets/hook.pl`. Only root
+    /// may set it, with its password.
+    pub(crate) hookscript: Option<String>,
+    /// PCI devices of the host, `hostpci0` to `hostpci15`: `{hostpci0: {mapping: gpu, pcie: true}}`.
+    /// A device without mapping may be set by root only, with its password.
+    pub(crate) hostpci: Option<Slots>,
     /// What may be plugged while it runs: `network,disk,usb`.
     pub(crate) hotplug: Option<String>,
+    /// Huge pages for its memory: `any`, `2` or `1024` MiB.
+    pub(crate) hugepages: Option<String>,
     /// Drives on the IDE bus, `ide0` to `ide3`; see O(scsi).
     pub(crate) ide: Option<Slots>,
     /// What cloud-init gives each interface: `{ipconfig0: "ip=10.0.0.5/24,gw=10.0.0.1"}`.
     pub(crate) ipconfig: Option<Slots>,
+    /// Memory shared with other processes of the host: `{size: 32, name: foo}`.
+    pub(crate) ivshmem: Option<Lined>,
+    /// Whether huge pages are kept after it stops.
+    pub(crate) keephugepages: Option<bool>,
     /// The keyboard's language on the VNC console.
     pub(crate) keyboard: Option<String>,
     /// Whether it uses the processor's virtualisation.
@@ -67,24 +96,33 @@ pub(crate) struct Settings {
     pub(crate) machine: Option<Lined>,
     /// Memory in MiB.
     pub(crate) memory: Option<Lined>,
+    /// The longest standstill in seconds at a migration.
+    pub(crate) migrate_downtime: Option<f64>,
+    /// The highest speed of a migration in MB/s; 0 is no limit.
+    pub(crate) migrate_speed: Option<u64>,
     /// Name servers for cloud-init.
     pub(crate) nameservers: Option<Vec<String>>,
     /// Network interfaces, `net0` to `net31`, each a line or a mapping:
     /// `{net0: {model: virtio, bridge: vmbr0, tag: 10}}`. The model is `virtio` if a new interface
     /// says none. Sub-options that are not given stay, null takes one away.
     pub(crate) net: Option<Slots>,
+    /// NUMA nodes, `numa0` to `numa7`: `{numa0: {cpus: 0-1, memory: 1024, hostnodes: 0}}`.
+    pub(crate) numa: Option<Slots>,
     /// Whether it sees NUMA nodes.
     pub(crate) numa_enabled: Option<bool>,
     /// Whether it starts with its node.
     pub(crate) onboot: Option<bool>,
     /// The operating system, for the server's choice of emulated hardware.
     pub(crate) ostype: Option<OsType>,
+    /// Parallel ports of the host, `parallel0` to `parallel2`. Only root may set them, with its
+    /// password.
+    pub(crate) parallel: Option<Slots>,
     /// Whether it is protected against removal, and its disks with it.
     pub(crate) protection: Option<bool>,
     /// Whether it may reboot; if not it stops.
     pub(crate) reboot: Option<bool>,
     /// A source of random numbers: `source=/dev/urandom`.
-    pub rng0: Option<String>,
+    pub(crate) rng0: Option<Lined>,
     /// Drives on the SATA bus, `sata0` to `sata5`; see O(scsi).
     pub(crate) sata: Option<Slots>,
     /// Drives on the SCSI bus, `scsi0` to `scsi30`, each a line or a mapping:
@@ -99,9 +137,15 @@ pub(crate) struct Settings {
     pub(crate) serial: Option<Slots>,
     /// Its share of memory against other machines when ballooning.
     pub(crate) shares: Option<u64>,
+    /// What the firmware says about the machine: `manufacturer=Q,base64=1`. The UUID and all other
+    /// fields that are not given stay.
+    #[schemars(extend("x-aliases" = ["smbios1"]))]
+    pub(crate) smbios: Option<Lined>,
     /// The number of sockets.
     #[schemars(range(min = 1))]
     pub(crate) sockets: Option<u64>,
+    /// What SPICE offers beyond a display: `{foldersharing: true, videostreaming: all}`.
+    pub(crate) spice_enhancements: Option<Lined>,
     /// Public keys for the cloud-init user, one a line. The text of the keys, not a path.
     pub(crate) sshkeys: Option<String>,
     /// The clock's start: `now`, or a date.
@@ -112,18 +156,30 @@ pub(crate) struct Settings {
     pub(crate) tablet: Option<bool>,
     /// Labels. All of them: one that is not in the list is taken away.
     pub(crate) tags: Option<Vec<String>>,
+    /// Whether its clock is kept when ticks are lost.
+    pub(crate) tdf: Option<bool>,
     /// The state of the TPM: `{storage: local, version: v2.0}`.
-    pub tpmstate0: Option<Lined>,
+    pub(crate) tpmstate0: Option<Lined>,
+    /// Detached disks, `unused0` and so on, as volumes. A null removes the volume for good.
+    pub(crate) unused: Option<Slots>,
+    /// USB devices, `usb0` to `usb13`: `{usb0: {mapping: key, usb3: true}}`, or `spice`. A device
+    /// without mapping may be set by root only, with its password.
+    pub(crate) usb: Option<Slots>,
     /// The number of processors that are plugged in at the start.
     pub(crate) vcpus: Option<u64>,
     /// The display: `serial0`, or a line or mapping such as `qxl,memory=32`.
     pub(crate) vga: Option<Lined>,
     /// Drives on the VirtIO bus, `virtio0` to `virtio15`; see O(scsi).
     pub(crate) virtio: Option<Slots>,
+    /// Folders of the host that it shares, `virtiofs0` to `virtiofs9`:
+    /// `{virtiofs0: {dirid: share, cache: always}}`.
+    pub(crate) virtiofs: Option<Slots>,
+    /// The identity that changes when it is set back or copied; `1` makes one, `0` has none.
+    pub(crate) vmgenid: Option<String>,
     /// The storage for its memory when it hibernates.
     pub(crate) vmstatestorage: Option<String>,
     /// A watchdog: `i6300esb,action=reset`.
-    pub(crate) watchdog: Option<String>,
+    pub(crate) watchdog: Option<Lined>,
 }
 
 /// The firmware.

@@ -25,25 +25,42 @@ pub(crate) enum Want {
 pub(crate) type Wanted = BTreeMap<String, Want>;
 
 /// Options whose name is not PVE's, which would clash with another or is less plain.
-const RENAMED: [(&str, &str); 3] =
-    [("nameservers", "nameserver"), ("searchdomains", "searchdomain"), ("numa_enabled", "numa")];
+const RENAMED: [(&str, &str); 5] = [
+    ("amd_sev", "amd-sev"),
+    ("nameservers", "nameserver"),
+    ("numa_enabled", "numa"),
+    ("searchdomains", "searchdomain"),
+    ("smbios", "smbios1"),
+];
 
 /// Families of slots and how many slots each has.
-const FAMILIES: [(&str, u8); 7] = [
+const FAMILIES: [(&str, u16); 14] = [
+    ("audio", 1),
+    ("hostpci", 16),
     ("ide", 4),
     ("ipconfig", 32),
     ("net", 32),
+    ("numa", 8),
+    ("parallel", 3),
     ("sata", 6),
     ("scsi", 31),
     ("serial", 4),
+    ("unused", 256),
+    ("usb", 14),
     ("virtio", 16),
+    ("virtiofs", 10),
 ];
 
 /// Sub-options that PVE writes with a hyphen and that YAML users write with an underscore.
-const HYPHENATED: [&str; 14] = [
+const HYPHENATED: [&str; 31] = [
+    "allow-smt",
     "aw-bits",
+    "device-id",
+    "direct-io",
     "enable-s3",
     "enable-s4",
+    "expose-acl",
+    "expose-xattr",
     "freeze-fs",
     "freeze-fs-on-backup",
     "guest-fsfreeze",
@@ -51,10 +68,22 @@ const HYPHENATED: [&str; 14] = [
     "host-tunnel",
     "hv-vendor-id",
     "import-from",
+    "kernel-hashes",
+    "legacy-igd",
     "ms-cert",
+    "no-debug",
+    "no-key-sharing",
     "phys-bits",
     "pre-enrolled-keys",
+    "quote-generation-port",
+    "quote-generation-socket",
     "reported-model",
+    "sub-device-id",
+    "sub-vendor-id",
+    "vendor-id",
+    "vsock-cid",
+    "vsock-port",
+    "x-vga",
 ];
 
 /// What a task asks for.
@@ -66,10 +95,13 @@ pub(crate) fn wanted(params: &Params) -> Result<Wanted, Failure> {
     let settings = serde_json::to_value(&params.settings)?;
     let settings = settings.as_object().into_iter().flatten();
     for (option, value) in settings.filter(|(_, value)| !value.is_null()) {
+        if option == "config" {
+            continue;
+        }
         if let Some((family, count)) = FAMILIES.iter().find(|(family, _)| family == option) {
             for (key, value) in value.as_object().into_iter().flatten() {
                 match slot(key) {
-                    Some((its, index)) if its == *family && index < *count => {}
+                    Some((its, index)) if its == *family && u16::from(index) < *count => {}
                     _ => {
                         let text = format!(
                             "{option}: '{key}' is not one of {family}0 to {family}{}",
@@ -85,6 +117,14 @@ pub(crate) fn wanted(params: &Params) -> Result<Wanted, Failure> {
         let key = RENAMED.iter().find(|(ours, _)| ours == option).map_or(&**option, |(_, its)| its);
         wanted.insert(key.to_owned(), want(key, value)?);
     }
+    for (key, value) in params.settings.config.iter().flatten() {
+        let key = own_key(key)?;
+        if wanted.insert(key.to_owned(), want(key, &serde_json::to_value(value)?)?).is_some() {
+            return Err(Failure::new(format!(
+                "config: '{key}' is set by an option of this task as well"
+            )));
+        }
+    }
     for key in params.delete.iter().map(|key| key.trim()).filter(|key| !key.is_empty()) {
         if matches!(key, "name" | "vmid" | "node" | "digest" | "lock" | "meta") {
             return Err(Failure::new(format!("delete: '{key}' cannot be taken away")));
@@ -94,6 +134,30 @@ pub(crate) fn wanted(params: &Params) -> Result<Wanted, Failure> {
         }
     }
     Ok(wanted)
+}
+
+/// A key that `config` may set.
+fn own_key(key: &str) -> Result<&str, Failure> {
+    let plain =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
+    let hint = match key {
+        "cdrom" => return Ok("ide2"),
+        "name" | "vmid" | "node" => "it says which machine is meant and has an option of its own",
+        "cipassword" => "a password has the option cipassword, which hides it",
+        "template" => "state: template makes one of a machine",
+        "delete"
+        | "digest"
+        | "force"
+        | "revert"
+        | "skiplock"
+        | "background_delay"
+        | "import-working-storage" => "it is a parameter of PVE's call and no setting",
+        "lock" => "a lock belongs to the task that holds it",
+        "meta" | "parent" | "snaptime" | "vmstate" => "PVE keeps it for itself",
+        _ if key.is_empty() || !key.bytes().all(plain) => "PVE's keys are like cpuunits or scsi0",
+        _ => return Ok(key),
+    };
+    Err(Failure::new(format!("config: '{key}' cannot be set here: {hint}")))
 }
 
 fn want(key: &str, value: &Value) -> Result<Want, Failure> {
@@ -122,6 +186,10 @@ fn want(key: &str, value: &Value) -> Result<Want, Failure> {
             }
             Want::Text(text)
         }
+        _ if value.is_object() => {
+            return Err(Failure::new(format!("{key}: a text is wanted, not a mapping")));
+        }
+        Setting::WordSet => Want::Text(joined(value, ",")),
         _ => Want::Text(joined(value, " ")),
     };
     Ok(match want {
@@ -184,79 +252,4 @@ fn joined(value: &Value, separator: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tests::params;
-    use serde_json::json;
-
-    #[test]
-    fn settings_become_pves_keys() {
-        let params = params(&json!({
-            "memory": 2048,
-            "onboot": true,
-            "cpulimit": 1.5,
-            "tags": ["web", "Prod"],
-            "nameservers": ["1.1.1.1", "9.9.9.9"],
-            "numa_enabled": false,
-            "agent": true,
-            "boot": {"order": ["scsi0", "net0"]},
-            "sshkeys": "ssh-ed25519 AAAA+b/c= me@host:1\n",
-            "net": {"net0": "virtio,bridge=vmbr0", "net1": null},
-            "scsi": {"scsi0": {"storage": "local", "import_from": "local:import/x.qcow2", "discard": true}},
-            "description": "",
-            "delete": ["vga"],
-        }));
-        let wanted = wanted(&params).unwrap();
-        let options = |pairs: &[(&str, &str)]| {
-            Want::Options(
-                pairs.iter().map(|(k, v)| ((*k).to_owned(), Some((*v).to_owned()))).collect(),
-            )
-        };
-        let text = |text: &str| Want::Text(text.to_owned());
-        for (key, want) in [
-            ("memory", options(&[("current", "2048")])),
-            ("onboot", text("1")),
-            ("cpulimit", text("1.5")),
-            ("tags", text("prod;web")),
-            ("nameserver", text("1.1.1.1 9.9.9.9")),
-            ("numa", text("0")),
-            ("agent", options(&[("enabled", "1")])),
-            ("boot", options(&[("order", "scsi0;net0")])),
-            ("sshkeys", text("ssh-ed25519%20AAAA%2Bb%2Fc%3D%20me%40host%3A1")),
-            ("net0", options(&[("model", "virtio"), ("bridge", "vmbr0")])),
-            ("net1", Want::Remove),
-            (
-                "scsi0",
-                options(&[
-                    ("storage", "local"),
-                    ("import-from", "local:import/x.qcow2"),
-                    ("discard", "on"),
-                ]),
-            ),
-            ("description", Want::Remove),
-            ("vga", Want::Remove),
-        ] {
-            assert_eq!(wanted.get(key), Some(&want), "{key}");
-        }
-        assert_eq!(wanted.len(), 14);
-    }
-
-    #[test]
-    fn what_is_wrong_is_named() {
-        for (args, text) in [
-            (json!({"net": {"eth0": "virtio"}}), "net: 'eth0' is not one of net0 to net31"),
-            (json!({"scsi": {"scsi31": "local:1"}}), "'scsi31' is not one of scsi0 to scsi30"),
-            (json!({"tags": ["we/b"]}), "tags: 'we/b' is not a tag"),
-            (
-                json!({"sshkeys": "/root/.ssh/id_rsa.pub"}),
-                "sshkeys: '/root/.ssh/id_rsa.pub' is not",
-            ),
-            (json!({"description": "x".repeat(8193)}), "description: 8193 bytes are more"),
-            (json!({"delete": ["cores"], "cores": 1}), "delete: 'cores' is set by this task"),
-            (json!({"delete": ["name"]}), "delete: 'name' cannot be taken away"),
-        ] {
-            let error = wanted(&params(&args)).unwrap_err();
-            assert!(error.message().contains(text), "{}", error.message());
-        }
-    }
-}
+mod tests;

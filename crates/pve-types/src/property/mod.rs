@@ -8,6 +8,7 @@
 mod agent;
 mod boot;
 mod cpu;
+pub mod devices;
 mod disk;
 mod grammar;
 mod ipconfig;

@@ -23,30 +23,47 @@ const KEYS: [&str; 11] = [
 ];
 
 /// The options of `pve_vm` that role `pve_guest` hands over.
-const HARDWARE: [&str; 42] = [
+const HARDWARE: [&str; 66] = [
     "acpi",
     "affinity",
     "agent",
+    "amd_sev",
+    "arch",
+    "args",
+    "audio",
+    "autostart",
     "balloon",
     "bios",
     "boot",
+    "bootdisk",
+    "config",
     "cores",
     "cpu",
     "cpulimit",
     "cpuunits",
     "description",
     "efidisk0",
+    "freeze",
+    "hookscript",
+    "hostpci",
     "hotplug",
+    "hugepages",
     "ide",
+    "ivshmem",
+    "keephugepages",
     "keyboard",
     "kvm",
     "localtime",
     "machine",
     "memory",
+    "migrate_downtime",
+    "migrate_speed",
     "net",
+    "numa",
     "numa_enabled",
     "onboot",
     "ostype",
+    "parallel",
     "protection",
     "reboot",
     "rng0",
@@ -55,15 +72,22 @@ const HARDWARE: [&str; 42] = [
     "scsihw",
     "serial",
     "shares",
+    "smbios",
     "sockets",
+    "spice_enhancements",
     "startdate",
     "startup",
     "tablet",
     "tags",
+    "tdf",
     "tpmstate0",
+    "unused",
+    "usb",
     "vcpus",
     "vga",
     "virtio",
+    "virtiofs",
+    "vmgenid",
     "vmstatestorage",
     "watchdog",
 ];
@@ -82,7 +106,10 @@ const CLOUD_INIT: [&str; 9] = [
 ];
 
 /// Families of options, each with a number behind it.
-const FAMILIES: [&str; 6] = ["net", "scsi", "virtio", "ide", "sata", "serial"];
+const FAMILIES: [&str; 13] = [
+    "audio", "hostpci", "ide", "net", "numa", "parallel", "sata", "scsi", "serial", "unused", "usb",
+    "virtio", "virtiofs",
+];
 
 /// Checks a spec and gives its vmid, if it has one that is no template.
 pub(crate) fn check(spec: &Map<String, Value>) -> Result<Option<Vmid>, String> {

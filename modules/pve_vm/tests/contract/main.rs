@@ -8,5 +8,6 @@ mod interrupted;
 mod power;
 mod privileges;
 mod refuse;
+mod settings;
 mod support;
 mod update;

@@ -1,0 +1,104 @@
+//! Devices and features whose lines need no reading of their own, only comparison.
+
+use super::grammar::{Grammar, Kind};
+
+/// `hostpciN`: a device of the host, `mapping=gpu,pcie=1`.
+pub const HOST_PCI: Grammar = Grammar {
+    what: "a PCI device of the host",
+    default_key: Some("host"),
+    kinds: &[
+        ("pcie", Kind::Flag),
+        ("rombar", Kind::Flag),
+        ("x-vga", Kind::Flag),
+        ("legacy-igd", Kind::Flag),
+        ("vendor-id", Kind::Word),
+        ("device-id", Kind::Word),
+        ("sub-vendor-id", Kind::Word),
+        ("sub-device-id", Kind::Word),
+        ("host", Kind::Word),
+    ],
+    defaults: &[("pcie", "0"), ("rombar", "1"), ("x-vga", "0"), ("legacy-igd", "0")],
+    ..Grammar::PLAIN
+};
+
+/// `usbN`: `spice`, `mapping=key,usb3=1`.
+pub const USB: Grammar = Grammar {
+    what: "a USB device",
+    default_key: Some("host"),
+    kinds: &[("usb3", Kind::Flag), ("host", Kind::Word)],
+    defaults: &[("usb3", "0")],
+    ..Grammar::PLAIN
+};
+
+/// `numaN`: `cpus=0-1,hostnodes=0,memory=1024,policy=bind`.
+pub const NUMA: Grammar = Grammar {
+    what: "a NUMA node",
+    kinds: &[("memory", Kind::Number), ("cpus", Kind::Set), ("hostnodes", Kind::Set)],
+    ..Grammar::PLAIN
+};
+
+/// `audio0`: `device=ich9-intel-hda,driver=spice`.
+pub const AUDIO: Grammar =
+    Grammar { what: "a sound device", defaults: &[("driver", "spice")], ..Grammar::PLAIN };
+
+/// `rng0`: `source=/dev/urandom,max_bytes=1024`.
+pub const RNG: Grammar = Grammar {
+    what: "a source of random numbers",
+    default_key: Some("source"),
+    kinds: &[("max_bytes", Kind::Number), ("period", Kind::Number)],
+    defaults: &[("max_bytes", "1024"), ("period", "1000")],
+    first: &["source"],
+    ..Grammar::PLAIN
+};
+
+/// `watchdog`: `model=i6300esb,action=reset`.
+pub const WATCHDOG: Grammar = Grammar {
+    what: "a watchdog",
+    default_key: Some("model"),
+    defaults: &[("model", "i6300esb")],
+    ..Grammar::PLAIN
+};
+
+/// `virtiofsN`: a shared folder, `share,cache=always`.
+pub const VIRTIOFS: Grammar = Grammar {
+    what: "a shared folder",
+    default_key: Some("dirid"),
+    kinds: &[("direct-io", Kind::Flag), ("expose-acl", Kind::Flag), ("expose-xattr", Kind::Flag)],
+    defaults: &[("cache", "auto"), ("direct-io", "0"), ("expose-acl", "0"), ("expose-xattr", "0")],
+    ..Grammar::PLAIN
+};
+
+/// `ivshmem`: memory shared with other processes of the host, `size=32,name=foo`.
+pub const IVSHMEM: Grammar =
+    Grammar { what: "a shared memory", kinds: &[("size", Kind::Number)], ..Grammar::PLAIN };
+
+/// `spice_enhancements`: `foldersharing=1,videostreaming=all`.
+pub const SPICE: Grammar = Grammar {
+    what: "the enhancements of SPICE",
+    kinds: &[("foldersharing", Kind::Flag)],
+    defaults: &[("foldersharing", "0"), ("videostreaming", "off")],
+    ..Grammar::PLAIN
+};
+
+/// `amd-sev` and `intel-tdx`: encrypted memory, `std,no-debug=1`.
+pub const ENCRYPTION: Grammar = Grammar {
+    what: "the encryption of memory",
+    default_key: Some("type"),
+    kinds: &[
+        ("allow-smt", Kind::Flag),
+        ("attestation", Kind::Flag),
+        ("kernel-hashes", Kind::Flag),
+        ("no-debug", Kind::Flag),
+        ("no-key-sharing", Kind::Flag),
+    ],
+    defaults: &[
+        ("allow-smt", "1"),
+        ("kernel-hashes", "0"),
+        ("no-debug", "0"),
+        ("no-key-sharing", "0"),
+    ],
+    ..Grammar::PLAIN
+};
+
+/// `cicustom`: own cloud-init files, `user=local:snippets/user.yml`.
+pub const CICUSTOM: Grammar = Grammar { what: "own cloud-init files", ..Grammar::PLAIN };

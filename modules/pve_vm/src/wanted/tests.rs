@@ -1,0 +1,127 @@
+use super::*;
+use crate::tests::params;
+use serde_json::json;
+
+#[test]
+fn settings_become_pves_keys() {
+    let params = params(&json!({
+        "memory": 2048,
+        "onboot": true,
+        "cpulimit": 1.5,
+        "tags": ["web", "Prod"],
+        "nameservers": ["1.1.1.1", "9.9.9.9"],
+        "numa_enabled": false,
+        "agent": true,
+        "boot": {"order": ["scsi0", "net0"]},
+        "sshkeys": "ssh-ed25519 AAAA+b/c= me@host:1\n",
+        "net": {"net0": "virtio,bridge=vmbr0", "net1": null},
+        "scsi": {"scsi0": {"storage": "local", "import_from": "local:import/x.qcow2", "discard": true}},
+        "description": "",
+        "delete": ["vga"],
+    }));
+    let wanted = wanted(&params).unwrap();
+    let options = |pairs: &[(&str, &str)]| {
+        Want::Options(pairs.iter().map(|(k, v)| ((*k).to_owned(), Some((*v).to_owned()))).collect())
+    };
+    let text = |text: &str| Want::Text(text.to_owned());
+    for (key, want) in [
+        ("memory", options(&[("current", "2048")])),
+        ("onboot", text("1")),
+        ("cpulimit", text("1.5")),
+        ("tags", text("prod;web")),
+        ("nameserver", text("1.1.1.1 9.9.9.9")),
+        ("numa", text("0")),
+        ("agent", options(&[("enabled", "1")])),
+        ("boot", options(&[("order", "scsi0;net0")])),
+        ("sshkeys", text("ssh-ed25519%20AAAA%2Bb%2Fc%3D%20me%40host%3A1")),
+        ("net0", options(&[("model", "virtio"), ("bridge", "vmbr0")])),
+        ("net1", Want::Remove),
+        (
+            "scsi0",
+            options(&[
+                ("storage", "local"),
+                ("import-from", "local:import/x.qcow2"),
+                ("discard", "on"),
+            ]),
+        ),
+        ("description", Want::Remove),
+        ("vga", Want::Remove),
+    ] {
+        assert_eq!(wanted.get(key), Some(&want), "{key}");
+    }
+    assert_eq!(wanted.len(), 14);
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    for (args, text) in [
+        (json!({"net": {"eth0": "virtio"}}), "net: 'eth0' is not one of net0 to net31"),
+        (json!({"scsi": {"scsi31": "local:1"}}), "'scsi31' is not one of scsi0 to scsi30"),
+        (json!({"tags": ["we/b"]}), "tags: 'we/b' is not a tag"),
+        (json!({"sshkeys": "/root/.ssh/id_rsa.pub"}), "sshkeys: '/root/.ssh/id_rsa.pub' is not"),
+        (json!({"description": "x".repeat(8193)}), "description: 8193 bytes are more"),
+        (json!({"delete": ["cores"], "cores": 1}), "delete: 'cores' is set by this task"),
+        (json!({"delete": ["name"]}), "delete: 'name' cannot be taken away"),
+        (
+            json!({"config": {"lock": "backup"}}),
+            "config: 'lock' cannot be set here: a lock belongs",
+        ),
+        (json!({"config": {"cipassword": "x"}}), "has the option cipassword, which hides it"),
+        (json!({"config": {"digest": "x"}}), "is a parameter of PVE's call and no setting"),
+        (json!({"config": {"Cores": 1}}), "config: 'Cores' cannot be set here: PVE's keys are"),
+        (json!({"config": {"cores": 1}, "cores": 1}), "config: 'cores' is set by an option"),
+        (json!({"config": {"args": {"a": 1}}}), "args: a text is wanted, not a mapping"),
+        (json!({"usb": {"usb14": "spice"}}), "usb: 'usb14' is not one of usb0 to usb13"),
+    ] {
+        let error = wanted(&params(&args)).unwrap_err();
+        assert!(error.message().contains(text), "{}", error.message());
+    }
+}
+
+/// Keys of PVE's call that are no settings of a machine, or that options outside of the settings
+/// stand for.
+const NO_SETTINGS: [&str; 13] = [
+    "background_delay",
+    "cipassword",
+    "delete",
+    "digest",
+    "force",
+    "import-working-storage",
+    "lock",
+    "name",
+    "node",
+    "revert",
+    "skiplock",
+    "template",
+    "vmid",
+];
+
+#[test]
+fn every_setting_of_pve_can_be_set() {
+    let settings = serde_json::to_value(crate::settings::Settings::default()).unwrap();
+    for list in [
+        include_str!("../../tests/fixtures/config-keys-8.4.txt"),
+        include_str!("../../tests/fixtures/config-keys-9.2.txt"),
+    ] {
+        let mut without_option = Vec::new();
+        for key in list.lines().filter(|key| !NO_SETTINGS.contains(key)) {
+            // `scsi[n]` stands for a family
+            let (option, key) = match key.strip_suffix("[n]") {
+                Some(family) => (family, format!("{family}0")),
+                None => (key, key.to_owned()),
+            };
+            let value = if key == "sshkeys" { "ssh-rsa AAAA me" } else { "1" };
+            let args = json!({"config": {key.clone(): value}});
+            let ours = if key == "cdrom" { "ide2" } else { key.as_str() };
+            assert!(wanted(&params(&args)).unwrap().contains_key(ours), "{key}");
+            let option =
+                RENAMED.iter().find(|(_, its)| *its == key).map_or(option, |(ours, _)| ours);
+            let family = slot(&key).map_or("", |(family, _)| family);
+            if settings.get(option).is_none() && settings.get(family).is_none() {
+                without_option.push(key);
+            }
+        }
+        without_option.retain(|key| !matches!(key.as_str(), "allow-ksm" | "intel-tdx"));
+        assert_eq!(without_option, ["cdrom", "smp"], "old forms of ide2 and sockets");
+    }
+}
