@@ -161,6 +161,17 @@ pub struct Snapshot {
     /// Whether it holds the memory.
     #[serde(default, deserialize_with = "lenient::flag")]
     pub vmstate: bool,
+    /// What it is in the middle of: `prepare` or `delete`. Only one that is not whole has it.
+    #[serde(default, deserialize_with = "lenient::optional_text")]
+    pub snapstate: Option<String>,
+}
+
+impl Snapshot {
+    /// Whether it is the running state, which is no snapshot.
+    #[must_use]
+    pub fn is_current(&self) -> bool {
+        self.name == "current"
+    }
 }
 
 #[cfg(test)]

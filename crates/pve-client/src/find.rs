@@ -1,0 +1,132 @@
+//! Which VM is meant: the vmid decides, else the name, which must be unique then.
+//!
+//! `/cluster/resources` lags by 10 s: a row without a name is asked for its own configuration
+//! before anything is decided.
+
+use std::time::Duration;
+
+use pve_types::{NodeName, Vmid};
+use thiserror::Error as ThisError;
+
+use crate::client::Client;
+use crate::cluster::Resource;
+use crate::error::Error;
+use crate::guest::{GuestConfig, View};
+use crate::pauses::Pauses;
+
+/// Why it cannot be told which VM is meant.
+#[derive(Debug, ThisError)]
+#[non_exhaustive]
+pub enum FindError {
+    /// The list cannot be had.
+    #[error("failed to list the guests of the cluster")]
+    List(#[source] Error),
+    /// The number belongs to a container.
+    #[error("vmid {vmid} is the container {name}, not a vm")]
+    Container {
+        /// The number.
+        vmid: Vmid,
+        /// The container's name.
+        name: String,
+    },
+    /// Several have the name.
+    #[error("{} machines are called {name}: {}; give vmid to say which is meant",
+            places.len(), places.join(", "))]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// Each one's number and node.
+        places: Vec<String>,
+    },
+    /// None is known to have the name, and some do not say theirs.
+    #[error("it cannot be told whether a machine called {name} exists: the cluster does not say \
+             the name of {}; give vmid, or try again when its node is there", unread.join(", "))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// Those that do not say theirs, and why.
+        unread: Vec<String>,
+    },
+    /// Neither number nor name is given.
+    #[error("give vmid or name: one of them says which vm is meant")]
+    NotSaid,
+}
+
+impl Client {
+    /// Where a VM is and its number, if it is there. While a VM is being made it has no name yet:
+    /// that is waited out for as long as `patience`.
+    ///
+    /// # Errors
+    /// When it cannot be told which VM is meant.
+    pub async fn find_qemu(
+        &self,
+        vmid: Option<Vmid>,
+        name: Option<&str>,
+        patience: Duration,
+    ) -> Result<Option<(NodeName, Vmid)>, FindError> {
+        let rows = self.resources(Some("vm")).await.map_err(FindError::List)?;
+        match (vmid, name) {
+            (Some(vmid), _) => by_vmid(vmid, &rows),
+            (None, Some(name)) => self.by_name(name, &rows, patience).await,
+            (None, None) => Err(FindError::NotSaid),
+        }
+    }
+
+    async fn by_name(
+        &self,
+        name: &str,
+        rows: &[Resource],
+        patience: Duration,
+    ) -> Result<Option<(NodeName, Vmid)>, FindError> {
+        let mut matches = Vec::new();
+        let mut unread = Vec::new();
+        for row in rows.iter().filter(|row| row.kind == "qemu") {
+            let (Some(vmid), Some(node)) = (row.vmid, row.node.clone()) else { continue };
+            match &row.name {
+                Some(its) if its == name => matches.push((node, vmid)),
+                Some(_) => {}
+                None => match self.made_config(&node, vmid, patience).await {
+                    Ok(config) if config.name() == Some(name) => matches.push((node, vmid)),
+                    Ok(_) => {}
+                    // removed since the list was made
+                    Err(error) if error.is_gone() => {}
+                    Err(error) => unread.push(format!("vm {vmid} on {node} ({error})")),
+                },
+            }
+        }
+        if matches.len() > 1 {
+            let places = matches.iter().map(|(node, vmid)| format!("{vmid} on {node}")).collect();
+            return Err(FindError::Ambiguous { name: name.to_owned(), places });
+        }
+        if matches.is_empty() && !unread.is_empty() {
+            return Err(FindError::Unknown { name: name.to_owned(), unread });
+        }
+        Ok(matches.pop())
+    }
+
+    /// The configuration of a machine whose row says nothing yet.
+    async fn made_config(
+        &self,
+        node: &NodeName,
+        vmid: Vmid,
+        patience: Duration,
+    ) -> Result<GuestConfig, Error> {
+        let mut pauses = Pauses::new(patience);
+        loop {
+            let config = self.node(node).qemu(vmid).config(View::Current).await?;
+            let making = config.name().is_none() && config.get("lock") == Some("create");
+            if !making || !pauses.pause().await {
+                return Ok(config);
+            }
+        }
+    }
+}
+
+fn by_vmid(vmid: Vmid, rows: &[Resource]) -> Result<Option<(NodeName, Vmid)>, FindError> {
+    let Some(row) = rows.iter().find(|row| row.vmid == Some(vmid)) else { return Ok(None) };
+    if row.kind == "lxc" {
+        let name = row.name.clone().unwrap_or_else(|| "without a name yet".to_owned());
+        return Err(FindError::Container { vmid, name });
+    }
+    Ok(row.node.clone().map(|node| (node, vmid)))
+}
