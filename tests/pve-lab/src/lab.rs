@@ -1,5 +1,7 @@
 //! A lab: a PVE of its own on a port of the loopback interface.
 
+mod access;
+
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
