@@ -150,12 +150,18 @@ fn text_of(message: &str) -> Kind {
     // PVE::AbstractConfig::load_config, PVE::QemuConfig, PVE::Storage, PVE::AccessControl, tasks
     if (has("onfiguration file") && (has("does not exist") || has("unable to find")))
         || (has("storage '") && has("does not exist"))
+        // PVE::AbstractConfig::snapshot_delete
+        || (has("snapshot '") && has("does not exist"))
         || has("no such user")
         || has("no such task")
         || has("no such resource")
         || (has("volume_size_info on") && has("no format"))
     {
         return Kind::Gone;
+    }
+    // PVE::AbstractConfig::__snapshot_prepare: `snapshot name 'pre' already used`
+    if has("snapshot name '") && has("already used") {
+        return Kind::Exists;
     }
     if has("already exists") || has("already defined") || has("refusing to override existing") {
         return Kind::Exists;
@@ -195,6 +201,8 @@ mod tests {
             (500, "unable to find configuration file for VM 9999 on node 'pve1'", Kind::Gone),
             (500, "storage 'nostore' does not exist", Kind::Gone),
             (500, "no such user ('bob@pve')", Kind::Gone),
+            (500, "snapshot 'pre' does not exist", Kind::Gone),
+            (500, "snapshot name 'pre' already used", Kind::Exists),
             (500, "VM is locked (backup)", Kind::Locked("backup".into())),
             (
                 500,

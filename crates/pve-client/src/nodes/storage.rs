@@ -25,6 +25,9 @@ pub struct StorageStatus {
     /// Whether it is meant to be used.
     #[serde(default, deserialize_with = "lenient::flag")]
     pub enabled: bool,
+    /// Whether all its nodes see the same volumes; 1 is yes.
+    #[serde(default, deserialize_with = "lenient::optional_number")]
+    pub shared: Option<u8>,
     /// The bytes left.
     #[serde(default, deserialize_with = "lenient::optional_number")]
     pub avail: Option<u64>,

@@ -1,6 +1,7 @@
 //! `/nodes/{node}/qemu/{vmid}/snapshot`: states of a VM to go back to.
 
 use pve_types::Upid;
+use serde_json::Value;
 
 use crate::error::Error;
 use crate::form::Form;
@@ -14,6 +15,28 @@ impl Qemu<'_> {
     /// As every call.
     pub async fn snapshots(self) -> Result<Vec<Snapshot>, Error> {
         self.node.client.get(&self.path(&["snapshot"]), &Form::new()).await
+    }
+
+    /// Whether it can have snapshots: every disk must be able to.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn can_snapshot(self) -> Result<bool, Error> {
+        let query = Form::new().text("feature", "snapshot");
+        let answer: Value = self.node.client.get(&self.path(&["feature"]), &query).await?;
+        let has = &answer["hasFeature"];
+        Ok(*has == 1 || *has == true || *has == "1")
+    }
+
+    /// Changes what a snapshot is said to be for; an empty text takes it away.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn describe_snapshot(self, name: &str, description: &str) -> Result<(), Error> {
+        let form = Form::new().text("description", description);
+        let path = self.path(&["snapshot", name, "config"]);
+        let _: Value = self.node.client.put(&path, &form).await?;
+        Ok(())
     }
 
     /// Makes a snapshot.
