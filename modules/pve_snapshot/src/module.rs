@@ -1,0 +1,61 @@
+//! The module's steps, as the runner calls them.
+
+use ansible_module::{Diff, Failure, Meta, Module, Place, Run};
+
+use crate::change::Change;
+use crate::found::Found;
+use crate::params::Params;
+use crate::show::Returned;
+use crate::target::Target;
+
+/// The module.
+#[derive(Debug)]
+pub(crate) struct PveSnapshot;
+
+impl Module for PveSnapshot {
+    const META: Meta = Meta {
+        name: "pve_snapshot",
+        groups: &["pve"],
+        examples: include_str!("../examples.yml"),
+        place: Place::ControlNode,
+        required_one_of: &[&["vmid", "name"]],
+        ..Meta::DEFAULT
+    };
+    type Params = Params;
+    type Returned = Returned;
+    type Target = Target;
+    type Found = Found;
+    type Change = Change;
+
+    fn check(params: &Params) -> Result<(), Failure> {
+        crate::check::check(params)
+    }
+
+    fn connect(params: &Params, run: &Run) -> Result<Target, Failure> {
+        Target::new(params, run)
+    }
+
+    fn observe(params: &Params, target: &mut Target) -> Result<Found, Failure> {
+        target.runtime.block_on(crate::observe::observe(params, &mut target.session))
+    }
+
+    fn plan(params: &Params, found: &Found) -> Result<Vec<Change>, Failure> {
+        crate::plan::plan(params, found.as_ref())
+    }
+
+    fn apply(change: &Change, _params: &Params, target: &mut Target) -> Result<(), Failure> {
+        target.runtime.block_on(crate::apply::apply(change, &mut target.session))
+    }
+
+    fn settled(change: &Change) -> bool {
+        matches!(change, Change::Rollback { .. })
+    }
+
+    fn diff(_params: &Params, found: &Found, plan: &[Change]) -> Vec<Diff> {
+        crate::show::diff(found.as_ref(), plan)
+    }
+
+    fn returned(params: &Params, found: &Found, target: &Target) -> Returned {
+        crate::show::returned(params, found.as_ref(), &target.session)
+    }
+}
