@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use pve_types::{ConfigDigest, NodeName, Setting, Size, SshKeys, Vmid};
+use pve_types::{ConfigDigest, NodeName, Setting, Size, SshKeys, StorageId, Vmid, VolId};
 use secret::MASK;
 
 /// One step.
@@ -48,6 +48,11 @@ pub(crate) enum Change {
         /// Whether it is stopped hard after that.
         force: bool,
     },
+    /// Make it a template.
+    Template {
+        /// What the machine is called.
+        label: String,
+    },
     /// Remove it.
     Destroy {
         /// What the machine is called.
@@ -68,8 +73,43 @@ pub(crate) struct Creation {
     pub(crate) vmid: Option<Vmid>,
     /// The pool it becomes a member of.
     pub(crate) pool: Option<String>,
-    /// Its whole configuration.
+    /// What it is made from.
+    pub(crate) from: From,
+    /// Its whole configuration: what is sent, or what comes with what it is made from.
     pub(crate) config: BTreeMap<String, String>,
+}
+
+/// What a machine is made from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum From {
+    /// Its configuration alone.
+    Config,
+    /// Another machine.
+    Clone {
+        /// What that is called.
+        label: String,
+        /// Where it is.
+        node: NodeName,
+        /// Its number.
+        vmid: Vmid,
+        /// Whether the disks are copied.
+        full: bool,
+        /// Where the copies go to.
+        storage: Option<StorageId>,
+        /// Their format.
+        format: Option<&'static str>,
+        /// The snapshot that is copied.
+        snapname: Option<String>,
+    },
+    /// A backup.
+    Archive {
+        /// The backup.
+        archive: VolId,
+        /// Where the disks go to.
+        storage: Option<StorageId>,
+        /// Whether MAC addresses and identity are made anew.
+        unique: bool,
+    },
 }
 
 /// Differences to write.
@@ -87,6 +127,9 @@ pub(crate) struct Edit {
     pub(crate) digest: Option<ConfigDigest>,
     /// Whether volumes are made, which takes its time.
     pub(crate) allocates: bool,
+    /// Whether it follows the making of the machine: what is really written is told by a
+    /// comparison with what was made, since that has addresses and volumes of its own.
+    pub(crate) after_making: bool,
 }
 
 impl Change {
@@ -117,6 +160,18 @@ pub(crate) fn readable(key: &str, value: &str) -> String {
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Create(Creation { label, node, from: From::Archive { archive, .. }, .. }) => {
+                write!(f, "restore {label} on {node} from {archive}")
+            }
+            Self::Create(Creation {
+                label,
+                node,
+                from: From::Clone { label: source, full, .. },
+                ..
+            }) => {
+                let how = if *full { "a full copy" } else { "a linked copy" };
+                write!(f, "create {label} on {node} as {how} of {source}")
+            }
             Self::Create(Creation { label, node, config, .. }) => {
                 write!(f, "create {label} on {node}")?;
                 let source = config.values().find_map(|line| line.split("import-from=").nth(1));
@@ -143,6 +198,7 @@ impl fmt::Display for Change {
             Self::Shutdown { label, timeout, force: true } => {
                 write!(f, "shut down {label}, and stop it hard after {timeout} s")
             }
+            Self::Template { label } => write!(f, "make {label} a template"),
             Self::Destroy { label, volumes } if volumes.is_empty() => write!(f, "destroy {label}"),
             Self::Destroy { label, volumes } => {
                 write!(f, "destroy {label} with its volumes {}", volumes.join(", "))

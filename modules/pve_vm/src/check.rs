@@ -6,7 +6,7 @@ use ansible_module::Failure;
 use ipnet::IpNet;
 use pve_types::{Setting, VolId, slot};
 
-use crate::params::Params;
+use crate::params::{Params, State};
 use crate::plan::cloudinit::disks;
 use crate::plan::create::is_drive;
 use crate::plan::disk::{DiskWant, Source};
@@ -25,6 +25,7 @@ pub(crate) fn check(params: &Params) -> Result<(), Failure> {
     if let Some(name) = &params.name {
         name_of(name)?;
     }
+    source(params)?;
     let wanted = wanted(params)?;
     for (key, want) in &wanted {
         match want {
@@ -46,6 +47,43 @@ pub(crate) fn check(params: &Params) -> Result<(), Failure> {
             Source::Exactly(file) => iso(key, file)?,
             _ => {}
         }
+    }
+    Ok(())
+}
+
+/// What is said of a source that cannot be had together.
+fn source(params: &Params) -> Result<(), Failure> {
+    let wrong = |text: &str| Err(Failure::new(text));
+    if params.clone.is_some() && !params.full {
+        if params.storage.is_some() {
+            return wrong(
+                "storage: the disks of a linked copy are where those of its template are: set \
+                 full to true, or leave storage out",
+            );
+        }
+        if params.format.is_some() {
+            return wrong(
+                "format: the disks of a linked copy have the format that their storage gives \
+                 them: set full to true, or leave format out",
+            );
+        }
+    }
+    if params.snapname.is_some() && params.clone.is_none() {
+        return wrong("snapname: it is the snapshot of a machine to copy, and clone is not given");
+    }
+    if params.unique && params.archive.is_none() {
+        return wrong(
+            "unique: it is about a machine restored from a backup, and archive is not given",
+        );
+    }
+    if params.archive.as_ref().is_some_and(|archive| archive.content() != Some("backup")) {
+        return wrong(
+            "archive: it is no backup: give its volume, for example \
+             local:backup/vzdump-qemu-100-2026_01_31-00_00_00.vma.zst",
+        );
+    }
+    if params.template && params.state == State::Started {
+        return wrong("template: a template cannot be started: set state to present or template");
     }
     Ok(())
 }

@@ -12,8 +12,19 @@ use pve_types::{ConfigDigest, DISK_BUSES, NodeName, Vmid, lenient, slot};
 pub(crate) struct Found {
     /// The machine, if it is there.
     pub(crate) guest: Option<Guest>,
+    /// What it is to be made from, if it is not there and the task says so.
+    pub(crate) source: Option<Source>,
     /// Its address, if it was asked for and the machine is there.
     pub(crate) address: Option<Result<Address, Reason>>,
+}
+
+/// What a new machine is made from.
+#[derive(Debug, Clone)]
+pub(crate) enum Source {
+    /// Another machine.
+    Clone(Guest),
+    /// A backup, with the configuration in it.
+    Archive(BTreeMap<String, String>),
 }
 
 /// A machine as it was read.
@@ -42,6 +53,23 @@ pub(crate) struct Guest {
 }
 
 impl Guest {
+    /// A stopped machine of which nothing was read yet.
+    #[must_use]
+    pub(crate) fn unread(node: NodeName, vmid: Vmid) -> Self {
+        Self {
+            vmid,
+            node,
+            config: BTreeMap::new(),
+            running_config: BTreeMap::new(),
+            pending: BTreeMap::new(),
+            digest: None,
+            running: false,
+            status: "stopped".into(),
+            lock: None,
+            ha_managed: false,
+        }
+    }
+
     /// Its name.
     #[must_use]
     pub(crate) fn name(&self) -> &str {

@@ -17,14 +17,15 @@ use crate::target::{Pauses, Session, failure, locked};
 /// When it cannot be told which machine is meant.
 pub(crate) async fn find(
     params: &Params,
-    session: &Session,
+    session: &mut Session,
 ) -> Result<Option<(NodeName, Vmid)>, Failure> {
     let rows = session
         .client
         .resources(Some("vm"))
         .await
         .map_err(|error| failure(error).context("failed to list the guests of the cluster"))?;
-    match (params.vmid, &params.name) {
+    session.rows.clone_from(&rows);
+    match (params.vmid(), &params.name) {
         (Some(vmid), _) => by_vmid(vmid, &rows, params),
         (None, Some(name)) => by_name(name, &rows, session).await,
         (None, None) => Err(Failure::new("give vmid or name: one of them says which vm is meant")),
@@ -52,6 +53,42 @@ async fn by_name(
     rows: &[Resource],
     session: &Session,
 ) -> Result<Option<(NodeName, Vmid)>, Failure> {
+    let (mut matches, unreadable) = named(name, rows, session).await;
+    if matches.len() > 1 {
+        return Err(Failure::new(format!(
+            "{} machines are called {name}: {}; give vmid to say which is meant",
+            matches.len(),
+            listed(&matches)
+        )));
+    }
+    if matches.is_empty() && !unreadable.is_empty() {
+        // making another one of this name would be worse than waiting
+        return Err(unknown(name, &unreadable));
+    }
+    Ok(matches.pop())
+}
+
+/// The failure of a name that a machine may have of which nothing can be read.
+pub(crate) fn unknown(name: &str, unreadable: &[String]) -> Failure {
+    Failure::new(format!(
+        "it cannot be told whether a machine called {name} exists: the cluster does not say the \
+         name of {}; give vmid, or try again when its node is there",
+        unreadable.join(", ")
+    ))
+}
+
+/// Machines for a message: `100 on pve1, 101 on pve2`.
+pub(crate) fn listed(places: &[(NodeName, Vmid)]) -> String {
+    let ids: Vec<String> = places.iter().map(|(node, vmid)| format!("{vmid} on {node}")).collect();
+    ids.join(", ")
+}
+
+/// The machines of a name, and those of which the name cannot be read.
+pub(crate) async fn named(
+    name: &str,
+    rows: &[Resource],
+    session: &Session,
+) -> (Vec<(NodeName, Vmid)>, Vec<String>) {
     let mut matches = Vec::new();
     let mut unreadable = Vec::new();
     for row in rows.iter().filter(|row| row.kind == "qemu") {
@@ -68,24 +105,7 @@ async fn by_name(
             },
         }
     }
-    if matches.len() > 1 {
-        let ids: Vec<String> =
-            matches.iter().map(|(node, vmid)| format!("{vmid} on {node}")).collect();
-        return Err(Failure::new(format!(
-            "{} machines are called {name}: {}; give vmid to say which is meant",
-            ids.len(),
-            ids.join(", ")
-        )));
-    }
-    if matches.is_empty() && !unreadable.is_empty() {
-        // making another one of this name would be worse than waiting
-        return Err(Failure::new(format!(
-            "it cannot be told whether a machine called {name} exists: the cluster does not say \
-             the name of {}; give vmid, or try again when its node is there",
-            unreadable.join(", ")
-        )));
-    }
-    Ok(matches.pop())
+    (matches, unreadable)
 }
 
 /// The configuration of a machine whose row says nothing yet. While it is being made it has no
@@ -94,7 +114,8 @@ async fn own_config(session: &Session, node: &NodeName, vmid: Vmid) -> Result<Gu
     let mut pauses = Pauses::new(session.timeout);
     loop {
         let config = session.client.node(node).qemu(vmid).config(View::Current).await?;
-        let making = config.name().is_none() && config.get("lock") == Some("create");
+        let making =
+            config.name().is_none() && matches!(config.get("lock"), Some("create" | "clone"));
         if !making || !pauses.pause().await {
             return Ok(config);
         }

@@ -16,6 +16,7 @@ mod preflight;
 mod privileges;
 mod settings;
 mod show;
+mod source;
 mod target;
 #[cfg(test)]
 mod tests;

@@ -18,7 +18,8 @@ impl Module for PveVm {
         groups: &["pve"],
         examples: include_str!("../examples.yml"),
         place: Place::ControlNode,
-        required_one_of: &[&["vmid", "name"]],
+        required_one_of: &[&["vmid", "name", "newid"]],
+        mutually_exclusive: &[&["clone", "archive", "image"]],
         ..Meta::DEFAULT
     };
     type Params = Params;

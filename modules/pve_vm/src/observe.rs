@@ -1,7 +1,5 @@
 //! What is there. Reads only.
 
-use std::collections::BTreeMap;
-
 use ansible_module::Failure;
 use pve_client::Error;
 use pve_types::{NodeName, Vmid};
@@ -11,6 +9,7 @@ use crate::identity;
 use crate::params::Params;
 use crate::plan::plan;
 use crate::preflight;
+use crate::source;
 use crate::target::{Pauses, Session, failure};
 use crate::wait;
 
@@ -21,7 +20,12 @@ use crate::wait;
 /// When the state cannot be read, is not reached in time, or something stands against the plan.
 pub(crate) async fn observe(params: &Params, session: &mut Session) -> Result<Found, Failure> {
     session.wrote = false;
-    let mut found = Found { guest: read(params, session).await?, address: None };
+    let guest = read(params, session).await?;
+    let source = match &guest {
+        None => source::find(params, session).await?,
+        Some(_) => None,
+    };
+    let mut found = Found { guest, source, address: None };
     let mut changes = plan(params, &found)?;
     let lock = found.guest.as_ref().and_then(|guest| Some((guest.label(), guest.lock.clone()?)));
     // a hibernated machine keeps this lock until it is resumed, which the lock does not hinder
@@ -58,7 +62,7 @@ async fn read(params: &Params, session: &mut Session) -> Result<Option<Guest>, F
         };
         let Some((node, vmid)) = place else { return Ok(None) };
         match load(session, &node, vmid).await {
-            Ok(guest) if guest.lock.as_deref() == Some("create") => {
+            Ok(guest) if is_being_made(&guest) => {
                 // its configuration is not yet what it will be, its name included
                 return unlocked(params, session, Some(guest)).await;
             }
@@ -84,7 +88,7 @@ fn gone(error: &Error, node: &NodeName, vmid: Vmid) -> Failure {
 
 fn accept(params: &Params, session: &mut Session, guest: Guest) -> Result<Guest, Failure> {
     identity::same_name(params, guest.vmid, guest.name())?;
-    if let Some(node) = params.node.as_ref().filter(|node| **node != guest.node) {
+    if let Some(node) = params.node().filter(|node| **node != guest.node) {
         session.run.warn(format!(
             "{} is on {}, not on {node}; it was worked on where it is and not moved",
             guest.label(),
@@ -95,16 +99,56 @@ fn accept(params: &Params, session: &mut Session, guest: Guest) -> Result<Guest,
     Ok(guest)
 }
 
+/// Whether it has only a lock and a number yet. A copy is locked for the time of the copying; a
+/// restored machine as one that is created.
+fn is_being_made(guest: &Guest) -> bool {
+    match guest.lock.as_deref() {
+        Some("create") => true,
+        Some("clone") => guest.name().is_empty(),
+        _ => false,
+    }
+}
+
+/// The settings of a machine that was just made, once the making is over.
+///
+/// # Errors
+/// When it cannot be read, or stays locked.
+pub(crate) async fn fresh(
+    session: &Session,
+    node: &NodeName,
+    vmid: Vmid,
+) -> Result<Guest, Failure> {
+    let qemu = session.client.node(node).qemu(vmid);
+    let mut pauses = Pauses::new(session.timeout);
+    loop {
+        let mut guest = Guest::unread(node.clone(), vmid);
+        let trouble = match qemu.pending().await {
+            Ok(items) => {
+                guest.set_pending(items);
+                guest.lock = guest.running_config.get("lock").cloned();
+                guest.lock.clone()
+            }
+            // one that was made for another node shows there a moment later
+            Err(error) if error.is_gone() && pauses.pause().await => continue,
+            Err(error) => {
+                let what = format!("failed to read vm {vmid} on {node}");
+                return Err(failure(error).context(&what));
+            }
+        };
+        match trouble {
+            None => return Ok(guest),
+            Some(lock) if !pauses.pause().await => {
+                return Err(identity::still_locked(session, &guest.label(), &lock));
+            }
+            Some(_) => {}
+        }
+    }
+}
+
 async fn load(session: &Session, node: &NodeName, vmid: Vmid) -> Result<Guest, Error> {
     let qemu = session.client.node(node).qemu(vmid);
     let status = qemu.status().await?;
     let mut guest = Guest {
-        vmid,
-        node: node.clone(),
-        config: BTreeMap::new(),
-        running_config: BTreeMap::new(),
-        pending: BTreeMap::new(),
-        digest: None,
         running: status.is_running(),
         ha_managed: status.is_managed_by_ha(),
         status: match status.qmpstatus {
@@ -112,6 +156,7 @@ async fn load(session: &Session, node: &NodeName, vmid: Vmid) -> Result<Guest, E
             _ => status.status,
         },
         lock: status.lock,
+        ..Guest::unread(node.clone(), vmid)
     };
     guest.set_pending(qemu.pending().await?);
     if let Some(lock) = guest.running_config.get("lock") {

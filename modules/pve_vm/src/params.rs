@@ -2,7 +2,7 @@
 
 use pve_client::ConnectOptions;
 use pve_types::address::{Family, NetSlot, Policy};
-use pve_types::{NodeName, StorageId, Vmid};
+use pve_types::{NodeName, StorageId, Vmid, VolId};
 use schemars::JsonSchema;
 use secret::Secret;
 use serde::{Deserialize, Serialize};
@@ -41,6 +41,42 @@ pub(crate) struct Params {
     /// `local:import/debian-13.qcow2`. Without effect on a machine that has a disk.
     #[serde(default)]
     pub(crate) image: Option<String>,
+    /// The machine that a new one is a copy of, by its name or number. Of several with this name the
+    /// one on the new machine's node is taken. What the task says beyond it is set in the copy.
+    #[serde(default)]
+    pub(crate) clone: Option<String>,
+    /// The number of the copy, as `proxmox_kvm` calls it: together with it O(vmid) is the number of
+    /// the machine that is copied. Without it O(vmid) is the copy's.
+    #[serde(default)]
+    pub(crate) newid: Option<Vmid>,
+    /// Whether a copy has disks of its own. V(false) makes a linked copy, which a template only can
+    /// be the base of.
+    #[serde(default = "yes")]
+    pub(crate) full: bool,
+    /// The snapshot of O(clone) that is copied.
+    #[serde(default)]
+    pub(crate) snapname: Option<String>,
+    /// The backup that a new machine is restored from, as a volume:
+    /// `local:backup/vzdump-qemu-100-2026_01_31-00_00_00.vma.zst`.
+    #[serde(default)]
+    pub(crate) archive: Option<VolId>,
+    /// Whether a machine restored from O(archive) gets new MAC addresses and a new identity, because
+    /// the one that was saved still exists.
+    #[serde(default)]
+    pub(crate) unique: bool,
+    /// The storage of the disks of a full copy or a restored machine, in place of where they are or
+    /// were.
+    #[serde(default)]
+    pub(crate) storage: Option<StorageId>,
+    /// The format of the disks of a full copy.
+    #[serde(default)]
+    pub(crate) format: Option<Format>,
+    /// The node of a copy, as `proxmox_kvm` calls it; O(node) says the same.
+    #[serde(default)]
+    pub(crate) target: Option<NodeName>,
+    /// Whether the machine becomes a template once it has its settings, as V(state=template) does.
+    #[serde(default)]
+    pub(crate) template: bool,
     /// The storage of the cloud-init drive that is added when a cloud-init option is given and
     /// there is no such drive. The storage of the first disk by default.
     #[serde(default)]
@@ -114,6 +150,8 @@ pub(crate) enum State {
     Started,
     /// There, with these settings, and not running.
     Stopped,
+    /// There, with these settings, and a template; a running machine only with O(force).
+    Template,
     /// Not there.
     Absent,
     /// As it is: nothing is changed, what is there is returned.
@@ -139,14 +177,56 @@ pub(crate) enum WaitFor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum UpdatePassword {
-    /// When the machine is made.
+    /// When the machine is made, or has none yet.
     #[default]
     OnCreate,
     /// Each time, which is a change each time.
     Always,
 }
 
+/// The format of a volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Format {
+    /// QEMU's own, with snapshots.
+    Qcow2,
+    /// As it is.
+    Raw,
+    /// VMware's.
+    Vmdk,
+}
+
+impl Format {
+    /// PVE's word.
+    #[must_use]
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Qcow2 => "qcow2",
+            Self::Raw => "raw",
+            Self::Vmdk => "vmdk",
+        }
+    }
+}
+
 impl Params {
+    /// The number of the machine that is meant.
+    #[must_use]
+    pub(crate) fn vmid(&self) -> Option<Vmid> {
+        if self.clone.is_some() { self.newid.or(self.vmid) } else { self.vmid.or(self.newid) }
+    }
+
+    /// The node of a machine that is yet to be made.
+    #[must_use]
+    pub(crate) fn node(&self) -> Option<&NodeName> {
+        self.target.as_ref().or(self.node.as_ref())
+    }
+
+    /// Whether the machine shall be a template.
+    #[must_use]
+    pub(crate) fn is_template(&self) -> bool {
+        self.template || self.state == State::Template
+    }
+
     /// How an address is chosen.
     #[must_use]
     pub(crate) fn policy(&self) -> Policy {

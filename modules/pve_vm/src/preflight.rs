@@ -11,7 +11,7 @@ use pve_types::property::{Disk, DiskSource, NetDevice};
 use pve_types::{NodeName, StorageId, Vmid, VolId, slot};
 use serde::Deserialize;
 
-use crate::change::{Change, Creation};
+use crate::change::{Change, Creation, From};
 use crate::found::Found;
 use crate::plan::create::is_drive;
 use crate::privileges;
@@ -29,21 +29,23 @@ pub(crate) async fn check(
     let mut problems = Vec::new();
     let client = &session.client;
     for change in plan {
-        match (change, &found.guest) {
-            (Change::Create(made), _) => creation(client, made, &mut problems).await,
-            (Change::Set(edit), Some(guest)) => {
+        match change {
+            Change::Create(made) => creation(client, made, &mut problems).await,
+            Change::Set(edit) => {
+                let Some((node, config)) = before(found, plan) else { continue };
                 let added: BTreeMap<String, String> = edit
                     .set
                     .iter()
-                    .filter(|(key, line)| guest.config.get(*key) != Some(line))
+                    .filter(|(key, line)| config.get(*key) != Some(line))
                     .map(|(key, line)| (key.clone(), line.clone()))
                     .collect();
-                storages(client, &guest.node, &added, &mut problems).await;
-                bridges(client, &guest.node, &added, &mut problems).await;
+                storages(client, node, &added, &mut problems).await;
+                bridges(client, node, &added, &mut problems).await;
             }
             _ => {}
         }
     }
+    problems.dedup();
     privileges::check(client, found, plan, &mut problems).await;
     match problems.as_slice() {
         [] => Ok(()),
@@ -57,12 +59,30 @@ pub(crate) async fn check(
     }
 }
 
+/// Where the machine is and what it is like before its settings are changed; one that is made from
+/// another is like that one.
+fn before<'a>(
+    found: &'a Found,
+    plan: &'a [Change],
+) -> Option<(&'a NodeName, &'a BTreeMap<String, String>)> {
+    if let Some(guest) = &found.guest {
+        return Some((&guest.node, &guest.config));
+    }
+    plan.iter().find_map(|change| match change {
+        Change::Create(creation) => Some((&creation.node, &creation.config)),
+        _ => None,
+    })
+}
+
 async fn creation(client: &Client, creation: &Creation, problems: &mut Vec<String>) {
     if !node(client, &creation.node, problems).await {
         return;
     }
     free(client, creation, problems).await;
-    storages(client, &creation.node, &creation.config, problems).await;
+    match &creation.from {
+        From::Config => storages(client, &creation.node, &creation.config, problems).await,
+        from => copies(client, creation, from, problems).await,
+    }
     bridges(client, &creation.node, &creation.config, problems).await;
 }
 
@@ -144,6 +164,47 @@ async fn storages(
     }
     for (key, volid) in volumes.into_iter().filter(|(_, volid)| usable.contains(&volid.storage)) {
         present(client, node, &key, &volid, problems).await;
+    }
+}
+
+/// Where the disks of a copy or of a restored machine go to.
+async fn copies(client: &Client, creation: &Creation, from: &From, problems: &mut Vec<String>) {
+    let drives: Vec<Disk> = creation
+        .config
+        .iter()
+        .filter(|(key, _)| is_drive(key))
+        .map(|(_, line)| Disk::new(line))
+        .filter(|disk| !disk.is_cdrom() || disk.is_cloudinit())
+        .collect();
+    let mut needed: BTreeSet<StorageId> = drives.iter().filter_map(Disk::storage).collect();
+    let elsewhere = match from {
+        From::Clone { storage, node, .. } => {
+            needed.extend(storage.clone());
+            *node != creation.node
+        }
+        From::Archive { storage, archive, .. } => {
+            needed.extend(storage.clone());
+            present(client, &creation.node, "archive", archive, problems).await;
+            false
+        }
+        From::Config => false,
+    };
+    if needed.is_empty() {
+        return;
+    }
+    let Ok(rows) = client.node(&creation.node).storages().await else { return };
+    for storage in needed {
+        if let Some(problem) = storage_problem(&rows, &creation.node, &storage, "images") {
+            problems.push(problem);
+            continue;
+        }
+        let row = rows.iter().find(|row| row.storage.as_ref() == Some(&storage));
+        if elsewhere && row.is_some_and(|row| row.shared == Some(0)) {
+            problems.push(format!(
+                "a copy is made on another node only if all disks are on shared storages, and \
+                 {storage} is not shared: copy it where it is, and move it then"
+            ));
+        }
     }
 }
 

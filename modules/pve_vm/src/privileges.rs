@@ -7,7 +7,7 @@ use pve_client::{Client, Permissions};
 use pve_types::property::{Disk, DiskSource, NetDevice, Options};
 use pve_types::{Setting, slot};
 
-use crate::change::Change;
+use crate::change::{Change, From};
 use crate::found::Found;
 use crate::plan::cloudinit::is_cloudinit;
 use crate::preflight::guest_path;
@@ -26,9 +26,19 @@ pub(crate) async fn check(
         return;
     }
     problems.extend(root_only(client, plan));
+    let pool = plan.iter().find_map(|change| match change {
+        Change::Create(creation) => creation.pool.as_ref().map(|pool| format!("/pool/{pool}")),
+        _ => None,
+    });
+    let mut by_pool = None;
+    if let Some(pool) = &pool {
+        by_pool = client.permissions(Some(pool)).await.ok().map(|granted| (pool.as_str(), granted));
+    }
     for (path, needed) in needs(found, plan) {
         let Ok(granted) = client.permissions(Some(&path)).await else { return };
-        problems.extend(missing(client, &granted, &path, &needed));
+        // a machine that becomes a member of a pool gets what is granted on that
+        let by_pool = by_pool.as_ref().filter(|_| path.starts_with("/vms"));
+        problems.extend(missing(client, &granted, by_pool, &path, &needed));
     }
 }
 
@@ -96,12 +106,18 @@ fn is_root_only(key: &str, line: &str) -> bool {
 fn missing(
     client: &Client,
     granted: &Permissions,
+    by_pool: Option<&(&str, Permissions)>,
     path: &str,
     needed: &BTreeSet<Vec<&'static str>>,
 ) -> Option<String> {
     let lacking: Vec<String> = needed
         .iter()
-        .filter(|any| !any.iter().any(|privilege| granted.has(path, privilege)))
+        .filter(|any| {
+            !any.iter().any(|privilege| {
+                granted.has(path, privilege)
+                    || by_pool.is_some_and(|(pool, granted)| granted.has(pool, privilege))
+            })
+        })
         .map(|any| any.join(" or "))
         .collect();
     (!lacking.is_empty()).then(|| {
@@ -124,15 +140,24 @@ fn needs(found: &Found, plan: &[Change]) -> Needs {
         match change {
             Change::Create(creation) => {
                 vmid = creation.vmid;
-                // a pool's members get what is granted on the pool
-                if creation.pool.is_some() {
-                    continue;
-                }
                 let path = guest_path(vmid);
                 add(path.clone(), &["VM.Allocate"]);
+                match &creation.from {
+                    From::Config => {
+                        for (key, line) in &creation.config {
+                            add(path.clone(), of_key(key, line));
+                            resources(key, line, &mut add);
+                        }
+                        continue;
+                    }
+                    From::Clone { vmid: of, .. } => add(guest_path(Some(*of)), &["VM.Clone"]),
+                    From::Archive { archive, .. } => add(
+                        format!("/storage/{}", archive.storage),
+                        &["Datastore.AllocateSpace", "Datastore.Allocate"],
+                    ),
+                }
                 for (key, line) in &creation.config {
-                    add(path.clone(), of_key(key, line));
-                    resources(key, line, &mut add);
+                    copied(key, line, &mut add);
                 }
             }
             Change::Set(edit) => {
@@ -152,10 +177,23 @@ fn needs(found: &Found, plan: &[Change]) -> Needs {
             Change::Start { .. } | Change::Resume { .. } | Change::Shutdown { .. } => {
                 add(guest_path(vmid), &["VM.PowerMgmt"]);
             }
-            Change::Destroy { .. } => add(guest_path(vmid), &["VM.Allocate"]),
+            Change::Template { .. } | Change::Destroy { .. } => {
+                add(guest_path(vmid), &["VM.Allocate"]);
+            }
         }
     }
     needs
+}
+
+/// What a drive or an interface needs elsewhere that comes with what a machine is made from.
+fn copied(key: &str, line: &str, add: &mut impl FnMut(String, &[&'static str])) {
+    if !crate::plan::create::is_drive(key) {
+        return resources(key, line, add);
+    }
+    let disk = Disk::new(line);
+    if let Some(storage) = disk.storage().filter(|_| !disk.is_cdrom() || disk.is_cloudinit()) {
+        add(format!("/storage/{storage}"), &["Datastore.AllocateSpace"]);
+    }
 }
 
 /// What a drive or an interface needs elsewhere.
@@ -254,8 +292,10 @@ mod tests {
 
     #[test]
     fn only_what_the_plan_needs_is_asked_for() {
-        let found =
-            Found { guest: Some(guest(&json!({"net0": "virtio,bridge=vmbr0"}))), address: None };
+        let found = Found {
+            guest: Some(guest(&json!({"net0": "virtio,bridge=vmbr0"}))),
+            ..Found::default()
+        };
         for (args, expected) in [
             (json!({"cores": 2}), &["/vms/100 VM.Config.CPU"][..]),
             (

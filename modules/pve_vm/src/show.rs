@@ -48,12 +48,17 @@ pub(crate) fn diff(params: &Params, found: &Found, plan: &[Change]) -> Vec<Diff>
             }
             Change::Start { .. } | Change::Resume { .. } => next = Some("running".into()),
             Change::Shutdown { .. } => next = Some("stopped".into()),
+            Change::Template { .. } => {
+                if let Some(after) = &mut after {
+                    after.insert("template".into(), "1".into());
+                }
+            }
             Change::Destroy { .. } => (after, next) = (None, None),
             Change::Regenerate { .. } => {}
         }
     }
     let name = found.guest.as_ref().map_or_else(
-        || label(params.name.as_deref(), params.vmid),
+        || label(params.name.as_deref(), params.vmid()),
         |guest| format!("{} on {}", guest.label(), guest.node),
     );
     vec![Diff {
@@ -128,8 +133,8 @@ pub(crate) fn returned(params: &Params, found: &Found, session: &Session) -> Ret
         .map(|(key, value)| (key.clone(), value.as_deref().map(|value| readable(key, value))))
         .collect();
     Returned {
-        vmid: guest.map(|guest| guest.vmid).or(params.vmid),
-        node: guest.map(|guest| guest.node.clone()).or_else(|| params.node.clone()),
+        vmid: guest.map(|guest| guest.vmid).or(params.vmid()),
+        node: guest.map(|guest| guest.node.clone()).or_else(|| params.node().cloned()),
         name: guest.map(|guest| guest.name().to_owned()).or_else(|| params.name.clone()),
         status: guest.map_or_else(|| "absent".to_owned(), |guest| guest.status.clone()),
         address: address.map(|address| address.ip.to_string()),
@@ -187,7 +192,7 @@ mod tests {
     fn a_change_is_shown_between_what_was_and_what_will_be() {
         let there = json!({"cores": "2", "digest": "x", "vga": "std",
                            "scsi0": "local:100/a.raw,size=1G"});
-        let found = Found { guest: Some(guest(&there)), address: None };
+        let found = Found { guest: Some(guest(&there)), ..Found::default() };
         let args = json!({"cores": 4, "delete": ["vga"], "scsi": {"scsi0": {"size": "2G"}}});
         let diff = shown(&args, &found);
         assert_eq!(

@@ -1,10 +1,11 @@
 //! The connection of one run, and what its steps keep for those after them.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ansible_module::{Failure, Run};
-use pve_client::{Client, Error, Kind};
-use pve_types::{NodeName, Upid, Vmid};
+use pve_client::{Client, Error, Kind, Resource};
+use pve_types::{NodeName, Size, Upid, Vmid};
 use tokio::runtime::Runtime;
 use tokio::time::{Instant, sleep};
 
@@ -30,6 +31,10 @@ pub(crate) struct Session {
     pub(crate) timeout: Duration,
     /// The machine once it is known: where it is and its number.
     pub(crate) known: Option<(NodeName, Vmid)>,
+    /// The guests of the cluster, as they were listed when the machine was looked for.
+    pub(crate) rows: Vec<Resource>,
+    /// Disks that were grown along with other settings.
+    pub(crate) grown: BTreeMap<String, Size>,
     /// Whether something was written since the configuration was read.
     pub(crate) wrote: bool,
     /// Whether something was written in this run at all.
@@ -50,6 +55,8 @@ impl Target {
             run: run.clone(),
             timeout: Duration::from_secs(params.wait_timeout),
             known: None,
+            rows: Vec::new(),
+            grown: BTreeMap::new(),
             wrote: false,
             applied: false,
             upids: Vec::new(),

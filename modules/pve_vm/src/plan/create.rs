@@ -10,7 +10,7 @@ use pve_types::{DISK_BUSES, Setting, slot};
 use super::cloudinit;
 use super::disk::{DiskWant, Source};
 use super::net;
-use crate::change::{Change, Creation};
+use crate::change::{Change, Creation, From};
 use crate::found::label;
 use crate::params::Params;
 use crate::wanted::{Want, Wanted};
@@ -20,8 +20,8 @@ use crate::wanted::{Want, Wanted};
 /// # Errors
 /// When it is not said where, or what a disk is made of.
 pub(crate) fn plan(params: &Params, wanted: &Wanted) -> Result<Vec<Change>, Failure> {
-    let label = label(params.name.as_deref(), params.vmid);
-    let Some(node) = params.node.clone() else {
+    let label = label(params.name.as_deref(), params.vmid());
+    let Some(node) = params.node().cloned() else {
         return Err(Failure::new(format!(
             "{label} does not exist, and node is not given: say where to make it"
         )));
@@ -60,7 +60,14 @@ pub(crate) fn plan(params: &Params, wanted: &Wanted) -> Result<Vec<Change>, Fail
     if let Some(name) = &params.name {
         config.insert("name".into(), name.clone());
     }
-    let creation = Creation { label, node, vmid: params.vmid, pool: params.pool.clone(), config };
+    let creation = Creation {
+        label,
+        node,
+        vmid: params.vmid(),
+        pool: params.pool.clone(),
+        from: From::Config,
+        config,
+    };
     let mut plan = vec![Change::Create(creation)];
     plan.extend(grown);
     Ok(plan)

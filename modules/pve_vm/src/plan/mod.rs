@@ -5,16 +5,18 @@ pub(crate) mod create;
 pub(crate) mod disk;
 pub(crate) mod net;
 pub(crate) mod power;
+pub(crate) mod source;
 #[cfg(test)]
 mod tests;
-mod update;
+pub(crate) mod update;
 
 use ansible_module::Failure;
 
 use crate::change::Change;
-use crate::found::{Found, label};
+use crate::found::{Found, Source, label};
 use crate::params::{Params, State};
-use crate::wanted::wanted;
+use crate::wanted::{Wanted, wanted};
+use update::Making;
 
 /// The steps from what is there to what is wanted.
 ///
@@ -22,29 +24,36 @@ use crate::wanted::wanted;
 /// When what is wanted cannot be had.
 pub(crate) fn plan(params: &Params, found: &Found) -> Result<Vec<Change>, Failure> {
     let wanted = wanted(params)?;
-    let Some(guest) = &found.guest else {
-        return match params.state {
-            State::Absent | State::Current => Ok(Vec::new()),
-            State::Present | State::Stopped => create::plan(params, &wanted),
-            State::Started => {
-                let mut plan = create::plan(params, &wanted)?;
-                plan.push(Change::Start { label: label(params.name.as_deref(), params.vmid) });
-                Ok(plan)
-            }
-        };
-    };
+    let Some(guest) = &found.guest else { return made(params, &wanted, found.source.as_ref()) };
     let mut plan = match params.state {
         State::Absent => return power::absent(params, guest),
         State::Current => return Ok(Vec::new()),
-        State::Present | State::Started | State::Stopped if params.update => {
-            update::plan(params, &wanted, guest)?
-        }
-        State::Present | State::Started | State::Stopped => Vec::new(),
+        _ if params.update => update::plan(params, &wanted, guest, Making::No)?,
+        _ => Vec::new(),
     };
     match params.state {
         State::Started => plan.extend(power::started(guest)?),
         State::Stopped => plan.extend(power::stopped(params, guest)),
-        State::Present | State::Absent | State::Current => {}
+        _ if params.is_template() => plan.extend(power::template(params, guest)?),
+        _ => {}
+    }
+    Ok(plan)
+}
+
+/// The steps from nothing.
+fn made(params: &Params, wanted: &Wanted, source: Option<&Source>) -> Result<Vec<Change>, Failure> {
+    if matches!(params.state, State::Absent | State::Current) {
+        return Ok(Vec::new());
+    }
+    let mut plan = match source {
+        Some(source) => source::plan(params, wanted, source)?,
+        None => create::plan(params, wanted)?,
+    };
+    let label = label(params.name.as_deref(), params.vmid());
+    if params.is_template() {
+        plan.push(Change::Template { label });
+    } else if params.state == State::Started {
+        plan.push(Change::Start { label });
     }
     Ok(plan)
 }

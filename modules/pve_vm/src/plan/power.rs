@@ -33,6 +33,35 @@ pub(crate) fn stopped(params: &Params, guest: &Guest) -> Vec<Change> {
     vec![shutdown(params, guest)]
 }
 
+/// The steps that make a machine a template. What forbids it is looked for before it is stopped.
+///
+/// # Errors
+/// When it has snapshots, or runs and may not be stopped.
+pub(crate) fn template(params: &Params, guest: &Guest) -> Result<Vec<Change>, Failure> {
+    let label = guest.label();
+    if guest.is("template") {
+        return Ok(Vec::new());
+    }
+    if let Some(snapshot) = guest.config.get("parent") {
+        return Err(Failure::new(format!(
+            "{label} cannot become a template: it has snapshots, {snapshot} is the last; remove \
+             them first"
+        )));
+    }
+    let mut plan = Vec::new();
+    if guest.running {
+        if !params.force {
+            return Err(Failure::new(format!(
+                "{label} is running and cannot become a template: stop it first, or set force to \
+                 have it stopped"
+            )));
+        }
+        plan.push(shutdown(params, guest));
+    }
+    plan.push(Change::Template { label });
+    Ok(plan)
+}
+
 fn shutdown(params: &Params, guest: &Guest) -> Change {
     let timeout = params.shutdown_timeout;
     Change::Shutdown { label: guest.label(), timeout, force: params.force }

@@ -14,7 +14,7 @@ use crate::tests::{guest, params};
 const MAC: &str = "BC:24:11:01:02:03";
 
 fn found(guest: Guest) -> Found {
-    Found { guest: Some(guest), address: None }
+    Found { guest: Some(guest), ..Found::default() }
 }
 
 fn lines(args: &Value, found: &Found) -> Result<Vec<String>, String> {

@@ -19,6 +19,17 @@ use crate::found::Guest;
 use crate::params::{Params, UpdatePassword};
 use crate::wanted::{Want, Wanted};
 
+/// Whether the machine is only being made from another or from a backup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Making<'a> {
+    /// It was there before.
+    No,
+    /// It is not there yet; it will be called so.
+    Foretold(&'a str),
+    /// It has just been made.
+    Done,
+}
+
 /// The steps that bring a machine's settings to what is wanted.
 ///
 /// # Errors
@@ -27,8 +38,13 @@ pub(crate) fn plan(
     params: &Params,
     wanted: &Wanted,
     guest: &Guest,
+    making: Making<'_>,
 ) -> Result<Vec<Change>, Failure> {
-    let label = guest.label();
+    let made = making != Making::No;
+    let label = match making {
+        Making::Foretold(label) => label.to_owned(),
+        Making::No | Making::Done => guest.label(),
+    };
     let mut wanted = wanted.clone();
     if guest.volumes().is_empty() && cloudinit::disks(&wanted).next().is_some() {
         // its first disk is yet to be made
@@ -44,6 +60,7 @@ pub(crate) fn plan(
         before: BTreeMap::new(),
         digest: guest.digest.clone(),
         allocates: false,
+        after_making: false,
     };
     let mut grown = Vec::new();
     for (key, want) in &wanted {
@@ -80,10 +97,14 @@ pub(crate) fn plan(
         }
         edit.allocates |= outcome.allocates;
     }
-    if params.update_password == UpdatePassword::Always
-        && let Some(password) = &params.cipassword
-    {
+    let fresh = params.update_password == UpdatePassword::Always
+        || !guest.config.contains_key("cipassword");
+    if let Some(password) = params.cipassword.as_ref().filter(|_| fresh || made) {
         edit.set.insert("cipassword".into(), password.expose().to_owned());
+    }
+    if let (true, Some(name)) = (made, params.name.as_deref().filter(|name| *name != guest.name()))
+    {
+        edit.set.insert("name".into(), name.to_owned());
     }
     for key in edit.set.keys().chain(&edit.delete) {
         if let Some(before) = guest.config.get(key) {
@@ -153,5 +174,6 @@ fn boot_after_devices(edit: &mut Edit, guest: &Guest) -> Option<Edit> {
         before: before.map(|line| ("boot".to_owned(), line)).into_iter().collect(),
         digest: None,
         allocates: false,
+        after_making: false,
     })
 }

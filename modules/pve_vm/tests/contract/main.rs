@@ -1,6 +1,7 @@
 //! The built binary against a lab over TLS, as Ansible runs it.
 #![expect(clippy::unwrap_used, reason = "what tests have in common panics where they do")]
 
+mod clone;
 mod cluster;
 mod create;
 mod faults;

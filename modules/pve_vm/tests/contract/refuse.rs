@@ -10,7 +10,10 @@ fn bad_input_is_refused_before_any_request() {
     for (args, texts) in [
         (json!({"corse": 2}), &["corse"][..]),
         (json!({"cores": "many"}), &["cores", "many"]),
-        (json!({"state": "running"}), &["state", "present, started, stopped, absent, current"]),
+        (
+            json!({"state": "running"}),
+            &["state", "present, started, stopped, template, absent, current"],
+        ),
         (json!({"bios": "uefi"}), &["bios", "seabios, ovmf"]),
         (json!({"net": {"eth0": "virtio"}}), &["net: 'eth0' is not one of net0 to net31"]),
         (json!({"image": "local:iso/debian.img"}), &["image", "content iso", "import"]),
@@ -18,6 +21,14 @@ fn bad_input_is_refused_before_any_request() {
         (json!({"sshkeys": "/root/.ssh/id_rsa.pub"}), &["is not a public ssh key"]),
         (json!({"vmid": 99}), &["vmid", "99"]),
         (json!({"ipconfig": {"ipconfig0": "ip=10.0.0.5"}}), &["prefix length"]),
+        (
+            json!({"clone": "x", "image": null, "full": false, "storage": "local"}),
+            &["storage: the"],
+        ),
+        (json!({"clone": "x"}), &["clone", "image"]),
+        (json!({"snapname": "x"}), &["snapname: it is the snapshot of a machine to copy"]),
+        (json!({"archive": "local:iso/x.iso", "image": null}), &["archive: it is no backup"]),
+        (json!({"template": true}), &["template: a template cannot be started"]),
         (json!({"api_fingerprint": "zz"}), &["api_fingerprint"]),
     ] {
         let outcome = bench.module(web()).args(args.clone()).run();
