@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// How a faulty task ends.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum TaskFault {
     /// It fails with this text, having done nothing.
     Fail(String),
@@ -14,7 +17,8 @@ pub enum TaskFault {
 }
 
 /// What happens to a call instead of an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum CallFault {
     /// The call is carried out, and the connection closed without an answer.
     DropAfter,

@@ -1,6 +1,7 @@
 //! A lab: a PVE of its own on a port of the loopback interface.
 
 mod access;
+mod faults;
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -14,8 +15,8 @@ use tokio::sync::oneshot;
 
 use crate::api::schema::Schema;
 use crate::api::{Certificate, server};
-use crate::driver::{AgentScript, GuestDriver, StateOnly};
-use crate::faults::{CallFault, Faults, PlannedCall, PlannedTask, TaskFault};
+use crate::driver::{GuestDriver, StateOnly};
+use crate::faults::Faults;
 use crate::fleet::{self, Fleet};
 use crate::log::{Request, RequestLog};
 use crate::shared::{Locks, PveVersion, Settings, Shared};
@@ -203,84 +204,6 @@ impl Lab {
     /// Forgets the requests so far.
     pub fn clear_requests(&self) {
         self.shared.log.clear();
-    }
-
-    /// Tells the agent of a state-only guest what to do from now on.
-    pub fn script_agent(&self, vmid: u32, script: AgentScript) {
-        if let Some(driver) = &self.state_only {
-            driver.script(vmid, script);
-        }
-    }
-
-    /// A state-only guest powers off by itself.
-    pub fn power_off(&self, vmid: u32) {
-        if let Some(driver) = &self.state_only {
-            driver.power_off(vmid);
-        }
-    }
-
-    /// What a call to `METHOD .../part...` meets, the next `times` times.
-    pub fn fail_calls(&self, method: &str, part: &str, times: u32, fault: CallFault) {
-        self.shared.faults().calls.push(PlannedCall {
-            method: method.to_owned(),
-            part: part.to_owned(),
-            fault,
-            left: times,
-        });
-    }
-
-    /// What the next `times` tasks of a type (`qmcreate`) meet.
-    pub fn fail_tasks(&self, kind: &str, times: u32, fault: TaskFault) {
-        self.shared.faults().tasks.push(PlannedTask { kind: kind.to_owned(), fault, left: times });
-    }
-
-    /// Holds the lock file of a guest for so long: others fail with `got timeout`.
-    pub fn hold_lock(&self, vmid: u32, time: Duration) {
-        self.shared.locks.hold(vmid);
-        let shared = Arc::clone(&self.shared);
-        std::thread::spawn(move || {
-            std::thread::sleep(time);
-            shared.locks.free(vmid);
-        });
-    }
-
-    /// Sets a guest's `lock` setting (`backup`), for so long.
-    pub fn lock_guest(&self, vmid: u32, lock: &str, time: Duration) {
-        self.set_lock(vmid, Some(lock));
-        let shared = Arc::clone(&self.shared);
-        std::thread::spawn(move || {
-            std::thread::sleep(time);
-            let mut state = shared.state();
-            if let Some(guest) = state.guests.get_mut(&vmid) {
-                guest.config.main.remove("lock");
-            }
-            state.save_guest(vmid);
-        });
-    }
-
-    fn set_lock(&self, vmid: u32, lock: Option<&str>) {
-        let mut state = self.shared.state();
-        if let Some(guest) = state.guests.get_mut(&vmid) {
-            match lock {
-                Some(lock) => guest.config.main.insert("lock".to_owned(), lock.to_owned()),
-                None => guest.config.main.remove("lock"),
-            };
-        }
-        state.save_guest(vmid);
-    }
-
-    /// Takes a node off the network, or puts it back.
-    pub fn set_offline(&self, node: &str, offline: bool) {
-        if let Some(node) = self.shared.state().cluster.nodes.get_mut(node) {
-            node.offline = offline;
-        }
-    }
-
-    /// How much is free on a storage.
-    pub fn set_free(&self, storage: &str, bytes: u64) {
-        if let Some(storage) = self.shared.state().cluster.storages.get_mut(storage) {
-            storage.free = Some(bytes);
-        }
     }
 
     /// The directory of its state.

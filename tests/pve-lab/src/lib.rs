@@ -5,6 +5,7 @@
 //! demonstrations, with real guests.
 
 mod api;
+mod control;
 pub mod driver;
 mod faults;
 mod fleet;
@@ -19,6 +20,7 @@ mod shared;
 mod start;
 mod state;
 
+pub use control::{Fault, ask};
 pub use driver::AgentScript;
 pub use faults::{CallFault, TaskFault};
 pub use fleet::Fleet;

@@ -94,3 +94,36 @@ fn an_address_that_is_taken_is_named() {
     assert!(!up.status.success());
     assert!(text(&up).contains(&format!("failed to listen on {address}")), "{}", text(&up));
 }
+
+#[test]
+fn faults_are_asked_for_beside_the_api() {
+    let parent = tempfile::tempdir().unwrap();
+    let dir = parent.path().join("lab");
+    let _down = Down(&dir);
+    assert!(lab(&dir, UP).status.success());
+    for (arguments, told) in [
+        (&["fault", "task", "qmcreate", "--fail", "no space left", "--times", "2"][..], ""),
+        (&["fault", "task", "qmstart", "--warn", "one", "--warn", "two"], ""),
+        (&["fault", "call", "PUT", "/config", "--proxy", "596"], ""),
+        (&["fault", "call", "PUT", "/config", "--drop"], ""),
+        (&["fault", "digest", "101"], ""),
+        (&["fault", "hold", "101", "--seconds", "0.1"], ""),
+        (&["fault", "full", "local"], ""),
+        (&["fault", "offline", "pve1"], ""),
+        (&["fault", "offline", "pve1", "--back"], ""),
+        (&["fault", "clear"], ""),
+        (&["fault", "lock", "101"], "there is no guest 101"),
+        (&["fault", "full", "nosuch"], "there is no storage nosuch"),
+        (&["fault", "offline", "pve9"], "there is no node pve9"),
+        (&["fault", "task", "qmcreate"], "required arguments were not provided"),
+        (&["fault", "call", "GET", "/", "--drop", "--slow", "1"], "cannot be used with"),
+    ] {
+        let output = lab(&dir, arguments);
+        let text = text(&output);
+        assert_eq!(output.status.success(), told.is_empty(), "{arguments:?}: {text}");
+        assert!(text.contains(told), "{arguments:?}: {text}");
+    }
+    assert!(lab(&dir, &["down"]).status.success());
+    let output = lab(&dir, &["fault", "clear"]);
+    assert!(text(&output).contains("failed to reach a lab at"), "{}", text(&output));
+}

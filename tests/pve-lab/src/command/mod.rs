@@ -1,6 +1,7 @@
-//! `pve-lab up|down|serve|status|image|requests`.
+//! `pve-lab up|down|serve|status|image|requests|fault`.
 
 mod daemon;
+mod fault;
 mod files;
 
 use std::fs;
@@ -43,12 +44,19 @@ enum Command {
         #[arg(long)]
         writes: bool,
     },
+    /// Let something go wrong in a lab that runs.
+    Fault {
+        #[command(flatten)]
+        place: Place,
+        #[command(subcommand)]
+        kind: fault::Kind,
+    },
 }
 
 #[derive(Debug, Args, Clone)]
 struct Place {
     /// The lab's directory.
-    #[arg(long, default_value = ".lab")]
+    #[arg(long, default_value = ".lab", global = true)]
     dir: PathBuf,
 }
 
@@ -108,6 +116,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
         Command::Status(place) => daemon::status(&place.dir),
         Command::Image(place) => image(&place.dir),
         Command::Requests { place, writes } => requests(&place.dir, writes),
+        Command::Fault { place, kind } => fault::run(&place.dir, kind),
     }
 }
 
@@ -184,6 +193,7 @@ fn serve(options: &Options) -> anyhow::Result<()> {
     fs::create_dir_all(&dir).with_context(|| format!("failed to make {}", dir.display()))?;
     let _mine = daemon::claim(&dir)?;
     let lab = start(options, &dir)?;
+    lab.listen_for_faults(&dir.join("control"))?;
     files::write(&lab, &dir)?;
     println!("pve-lab: PVE answers on {}", lab.url());
     println!("pve-lab: settings for clients are in {}", dir.join("env").display());
@@ -196,6 +206,8 @@ fn serve(options: &Options) -> anyhow::Result<()> {
         }
     })?;
     drop(lab);
+    // the directory may have been removed meanwhile
+    let _ = fs::remove_file(dir.join("control"));
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::volume_file::{make, read_info};
@@ -15,7 +16,8 @@ use super::{
 };
 
 /// What a scripted agent does.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct AgentScript {
     /// Answers by command (`guest-network-get-interfaces`), in place of the built-in ones.
     pub answers: HashMap<String, Value>,
