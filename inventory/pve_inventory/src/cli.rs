@@ -3,16 +3,18 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use pve_client::Client;
-use serde_json::json;
 
 use crate::config::{Config, Place};
 use crate::error::Error;
-use crate::fetch::{Fetched, fetch};
+use crate::fetch::{Fetched, Wish, fetch};
+use crate::guest::Guest;
 use crate::spec::{Spec, bind};
 use crate::{hosts, inventory, output, show, spec};
 
-/// The guests of a Proxmox VE cluster as an Ansible inventory.
+/// Asks the clusters although the cache is fresh: Ansible gives a script no options.
+const REFRESH: &str = "PVE_INVENTORY_REFRESH";
+
+/// The guests of Proxmox VE clusters as an Ansible inventory.
 ///
 /// Configured by `pve_inventory.cfg` (in the working directory, beside this program or in
 /// `inventory/site` beside it, or where PVE_INVENTORY_CONFIG says) and by the PROXMOX_* variables.
@@ -25,6 +27,10 @@ struct Arguments {
     /// Print one host's variables: always empty, since `--list` has them all.
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
+    /// Ask the clusters although the cache is fresh, and every agent that was silent. The variable
+    /// PVE_INVENTORY_REFRESH does the same where no option can be given.
+    #[arg(long, global = true)]
+    refresh: bool,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -52,25 +58,31 @@ pub(crate) fn run() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            let line = error.to_string().replace(['\n', '\r'], " ");
-            eprintln!("pve_inventory: {}", output::printable(&line));
+            say(&error.to_string());
             ExitCode::FAILURE
         }
     }
+}
+
+/// One line on standard error.
+fn say(text: &str) {
+    let line = text.replace(['\n', '\r'], " ");
+    eprintln!("pve_inventory: {}", output::printable(&line));
 }
 
 fn answer(arguments: &Arguments) -> Result<String, Error> {
     if arguments.host.is_some() {
         return Ok("{}\n".to_owned());
     }
-    let config = Config::load(&Place::here())?;
+    let place = Place::here();
+    let config = Config::load(&place)?;
     if let Some(Command::Config) = arguments.command {
         let rows: Vec<Vec<String>> = config
             .lines()
             .into_iter()
             .map(|(name, value, origin)| {
                 let origin = if origin.is_empty() { origin } else { format!("({origin})") };
-                vec![name.to_owned(), value, origin]
+                vec![name, value, origin]
             })
             .collect();
         return Ok(show::table(&rows));
@@ -78,23 +90,32 @@ fn answer(arguments: &Arguments) -> Result<String, Error> {
     // the specs first: what is wrong with them is said without asking the cluster
     let specs =
         spec::read(&config.guests.value, config.guests.origin != crate::config::Origin::Default)?;
-    let fetched = ask(&config, &specs)?;
-    let binding = bind(&specs, &fetched.guests)?;
-    let names = || hosts::of(&fetched.guests, &specs, &binding);
+    let wish = Wish {
+        refresh: arguments.refresh || place.variable(REFRESH).is_some_and(|value| value != "0"),
+        whole: matches!(arguments.command, Some(Command::Explain { .. })),
+    };
+    let fetched = ask(&config, &specs, wish)?;
+    for line in &fetched.loud {
+        say(line);
+    }
+    let clusters: Vec<Option<String>> =
+        config.clusters.iter().map(|cluster| cluster.name.clone()).collect();
+    let binding = bind(&specs, &fetched.guests, &clusters)?;
+    let names = || hosts::of(&fetched, &specs, &binding, &config);
     match &arguments.command {
         Some(Command::Show) => Ok(show::guests(&fetched, &names())),
         Some(Command::Explain { guest: wanted }) => {
             let names = names();
-            let host = |vmid: u32| names.get(&vmid).map(String::as_str).unwrap_or_default();
+            let host = |guest: &Guest| names.guests[&guest.key()].as_str();
             let found: Vec<String> = fetched
                 .guests
                 .iter()
                 .filter(|guest| {
                     guest.vmid.to_string() == *wanted
                         || guest.name.as_ref() == Some(wanted)
-                        || host(guest.vmid.get()) == wanted
+                        || host(guest) == wanted
                 })
-                .map(|guest| show::explain(guest, host(guest.vmid.get())))
+                .map(|guest| show::explain(guest, host(guest), &config.policy.value))
                 .collect();
             if found.is_empty() {
                 return Err(Error::NoGuest(wanted.clone()));
@@ -102,17 +123,16 @@ fn answer(arguments: &Arguments) -> Result<String, Error> {
             Ok(found.join("\n"))
         }
         _ => {
-            let inventory = inventory::build(&fetched, &specs, &binding, &config);
-            Ok(output::ascii(&json!(inventory)) + "\n")
+            let inventory = inventory::build(&fetched, &specs, &binding, &config)?;
+            Ok(output::ascii(&inventory) + "\n")
         }
     }
 }
 
-fn ask(config: &Config, specs: &[Spec]) -> Result<Fetched, Error> {
-    let client = Client::connect(&config.connect_options())?;
+fn ask(config: &Config, specs: &[Spec], wish: Wish) -> Result<Fetched, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|source| Error::Runtime { source })?;
-    runtime.block_on(fetch(&client, config, specs))
+    runtime.block_on(fetch(config, specs, wish))
 }

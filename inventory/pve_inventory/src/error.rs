@@ -25,16 +25,28 @@ pub(crate) enum Error {
         reason: String,
     },
     /// A secret lies open.
-    #[error("{path} holds a secret and others can read it: chmod 600 {path}")]
+    #[error(
+        "{path} holds a secret and others can read it: chmod 600 {path} (its mode is {mode:04o})"
+    )]
     OpenSecret {
         /// The file.
         path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
+    /// A command that should print a secret does not.
+    #[error("{key} {reason}")]
+    SecretCommand {
+        /// The key that names it.
+        key: &'static str,
+        /// What happened.
+        reason: String,
     },
     /// An environment variable is not what it should be.
     #[error("{name} is '{value}': {expected}")]
     Environment {
         /// The variable.
-        name: &'static str,
+        name: String,
         /// Its value.
         value: String,
         /// What would be right.
@@ -60,7 +72,7 @@ pub(crate) enum Error {
     },
     /// A spec could mean several guests.
     #[error(
-        "{path} could mean any of the guests {ids}, which are all called '{name}': give its vmid"
+        "{path} could mean any of the guests {ids}, which are all called '{name}': give {hint}"
     )]
     Ambiguous {
         /// The spec.
@@ -69,6 +81,8 @@ pub(crate) enum Error {
         name: String,
         /// Their vmids.
         ids: String,
+        /// What would tell them apart.
+        hint: &'static str,
     },
     /// The list is empty, and so are the rights.
     #[error(
@@ -76,6 +90,38 @@ pub(crate) enum Error {
          token with privilege separation needs it for itself)"
     )]
     NoRights(String),
+    /// No endpoint of a cluster answers.
+    #[error("{0}")]
+    Unreachable(String),
+    /// The cache cannot be written.
+    #[error("failed to keep what was read in {path}: {source}")]
+    Cache {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// One of several clusters.
+    #[error("cluster '{name}': {source}")]
+    Cluster {
+        /// What it is called.
+        name: String,
+        /// What is wrong.
+        source: Box<Error>,
+    },
+    /// Something is missing, and nothing may be.
+    #[error("strict: {0}")]
+    Strict(String),
+    /// A spec names a cluster that is not there.
+    #[error("{path}: cluster '{name}' is not in the configuration, which has {known}")]
+    NoCluster {
+        /// The spec.
+        path: PathBuf,
+        /// What it says.
+        name: String,
+        /// Those that are there.
+        known: String,
+    },
     /// No guest of this name or number.
     #[error("no guest is called '{0}' or has that vmid")]
     NoGuest(String),

@@ -1,13 +1,18 @@
 //! What is known about a guest.
 
 use pve_client::{GuestConfig, Resource};
-use pve_types::address::{Address, Explanation, Reason, Report};
+use pve_types::address::{Address, Explanation, Known, Policy, Reason, Report, explain};
 use pve_types::property::Smbios;
 use pve_types::{GuestKind, NodeName, Vmid};
+
+/// Which cluster, by its place in the configuration, and the guest's number there.
+pub(crate) type Key = (usize, u32);
 
 /// One guest of the cluster, as far as it could be read.
 #[derive(Debug, Clone)]
 pub(crate) struct Guest {
+    /// Which cluster it is in.
+    pub(crate) cluster: usize,
     pub(crate) kind: GuestKind,
     pub(crate) vmid: Vmid,
     pub(crate) node: NodeName,
@@ -16,15 +21,54 @@ pub(crate) struct Guest {
     pub(crate) pool: Option<String>,
     pub(crate) tags: Vec<String>,
     pub(crate) template: bool,
+    /// The rules of high availability that it is in, or its group on PVE 8.
+    pub(crate) ha: Vec<String>,
     /// The configuration it runs with, or why it could not be read.
     pub(crate) config: Result<GuestConfig, Reason>,
     /// What it says about its interfaces, or why it says nothing.
     pub(crate) report: Result<Report, Reason>,
     pub(crate) address: Result<Address, Reason>,
-    pub(crate) explanation: Option<Explanation>,
 }
 
 impl Guest {
+    /// What tells it from every other guest.
+    pub(crate) fn key(&self) -> Key {
+        (self.cluster, self.vmid.get())
+    }
+
+    /// The user that cloud-init makes, if it can be one.
+    pub(crate) fn cloud_init_user(&self) -> Option<&str> {
+        let user = self.config.as_ref().ok()?.get("ciuser")?;
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.@+".contains(c);
+        (!user.is_empty() && !user.starts_with('-') && user.chars().all(plain)).then_some(user)
+    }
+
+    /// The domain that its configuration has.
+    pub(crate) fn domain(&self) -> Option<&str> {
+        self.config
+            .as_ref()
+            .ok()?
+            .get("searchdomain")?
+            .split([' ', ',', ';'])
+            .find(|d| !d.is_empty())
+    }
+
+    /// Its address, and how that came about; the latter only if its configuration is known.
+    pub(crate) fn find_address(
+        &self,
+        policy: &Policy,
+    ) -> (Result<Address, Reason>, Option<Explanation>) {
+        match &self.config {
+            Ok(config) => {
+                let report = self.report.as_ref();
+                let known = Known { kind: self.kind, config: config.as_map(), report };
+                let (address, explanation) = explain(known, policy);
+                (address, Some(explanation))
+            }
+            Err(reason) => (Err(reason.clone()), None),
+        }
+    }
+
     /// The operating system's type, as its configuration has it.
     pub(crate) fn ostype(&self) -> Option<&str> {
         self.config.as_ref().ok()?.get("ostype")
@@ -97,6 +141,7 @@ pub(crate) mod fixtures {
     pub(crate) fn guest(vmid: u32, name: &str) -> Guest {
         let reason = Reason::new(ReasonKind::NotRunning, "the guest does not run");
         Guest {
+            cluster: 0,
             kind: GuestKind::Qemu,
             vmid: Vmid::new(vmid).unwrap(),
             node: "pve1".parse().unwrap(),
@@ -105,10 +150,10 @@ pub(crate) mod fixtures {
             pool: None,
             tags: Vec::new(),
             template: false,
+            ha: Vec::new(),
             config: Ok(GuestConfig::default()),
             report: Err(reason.clone()),
             address: Err(reason),
-            explanation: None,
         }
     }
 }

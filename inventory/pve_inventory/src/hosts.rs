@@ -2,24 +2,52 @@
 
 use std::collections::BTreeMap;
 
+use crate::config::Config;
+use crate::fetch::Fetched;
 use crate::groups;
-use crate::guest::Guest;
+use crate::guest::Key;
 use crate::names::{self, Wanted};
 use crate::spec::{Binding, Spec};
 
-/// The name of each guest's host, by vmid. A guest with a spec has the spec's name; every other
-/// has its own if nothing else has it.
-pub(crate) fn of(guests: &[Guest], specs: &[Spec], binding: &Binding<'_>) -> BTreeMap<u32, String> {
-    let mut taken = groups::names_of(guests, specs.iter().flat_map(Spec::groups));
+/// The names of all hosts.
+#[derive(Debug)]
+pub(crate) struct Hosts {
+    /// Each guest's.
+    pub(crate) guests: BTreeMap<Key, String>,
+    /// Each node's, in the nodes' order.
+    pub(crate) nodes: Vec<String>,
+}
+
+/// Names every host. A guest with a spec has the spec's name; every other has its own if nothing
+/// else has it.
+pub(crate) fn of(
+    fetched: &Fetched,
+    specs: &[Spec],
+    binding: &Binding<'_>,
+    config: &Config,
+) -> Hosts {
+    let guests = &fetched.guests;
+    let cluster =
+        |index: usize| config.clusters.get(index).and_then(|cluster| cluster.name.clone());
+    let prefix = &config.prefix.value;
+    let mut taken = groups::names_of(fetched, prefix, specs.iter().flat_map(Spec::groups));
     taken.extend(specs.iter().map(|spec| spec.name.clone()));
+    let clusters: Vec<Option<String>> = (0..config.clusters.len()).map(cluster).collect();
+    let named = fetched.nodes.iter().map(|node| {
+        (node.name.as_str(), clusters.get(node.cluster).and_then(|name| name.as_deref()))
+    });
+    let nodes = names::nodes(named, &taken);
+    taken.extend(nodes.iter().cloned());
     let wanted: Vec<Wanted> = guests
         .iter()
         .map(|guest| Wanted {
-            vmid: guest.vmid.get(),
+            key: guest.key(),
+            cluster: cluster(guest.cluster),
             kind: guest.kind.as_str(),
             name: guest.name.clone(),
-            fixed: binding.get(&guest.vmid).map(|spec| spec.name.clone()),
+            domain: guest.domain().map(str::to_owned),
+            fixed: binding.get(&guest.key()).map(|spec| spec.name.clone()),
         })
         .collect();
-    names::hosts(&wanted, &taken)
+    Hosts { guests: names::hosts(&wanted, &taken, config.hostname.value), nodes }
 }

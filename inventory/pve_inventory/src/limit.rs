@@ -7,8 +7,7 @@
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
-use tokio::time::Instant;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// Where it starts, and what it never goes below.
 const FIRST: usize = 8;
@@ -30,29 +29,47 @@ impl Limit {
         Self { places: Semaphore::new(pace.limit), surplus: Cell::new(0), pace: RefCell::new(pace) }
     }
 
-    /// Makes a call when there is a place for it.
-    pub(crate) async fn run<T>(&self, call: impl Future<Output = T>) -> T {
-        let permit = self.places.acquire().await;
-        let started = Instant::now();
-        let answer = call.await;
-        let mut pace = self.pace.borrow_mut();
+    /// Waits for a place.
+    pub(crate) async fn enter(&self) -> Place<'_> {
+        // the semaphore is never closed
+        Place { limit: self, permit: self.places.acquire().await.ok() }
+    }
+}
+
+/// The place of one call. It is given back when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Place<'a> {
+    limit: &'a Limit,
+    permit: Option<SemaphorePermit<'a>>,
+}
+
+impl Place<'_> {
+    /// Gives the place back after an answer that took so long.
+    pub(crate) fn answered(self, time: Duration) {
+        let limit = self.limit;
+        let mut pace = limit.pace.borrow_mut();
         let before = pace.limit;
-        pace.answered(started.elapsed());
+        pace.answered(time);
         if pace.limit > before {
             let more = pace.limit - before;
-            let kept = self.surplus.get().min(more);
-            self.surplus.set(self.surplus.get() - kept);
-            self.places.add_permits(more - kept);
+            let kept = limit.surplus.get().min(more);
+            limit.surplus.set(limit.surplus.get() - kept);
+            limit.places.add_permits(more - kept);
         } else {
-            self.surplus.set(self.surplus.get() + before - pace.limit);
+            limit.surplus.set(limit.surplus.get() + before - pace.limit);
         }
-        if self.surplus.get() > 0
-            && let Ok(permit) = permit
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let surplus = &self.limit.surplus;
+        if surplus.get() > 0
+            && let Some(permit) = self.permit.take()
         {
             permit.forget();
-            self.surplus.set(self.surplus.get() - 1);
+            surplus.set(surplus.get() - 1);
         }
-        answer
     }
 }
 
@@ -130,15 +147,16 @@ mod tests {
         let call = |slow: u64| {
             let (limit, running, most) = (&limit, &running, &most);
             async move {
-                limit
-                    .run(async {
-                        running.set(running.get() + 1);
-                        most.set(most.get().max(running.get()));
-                        tokio::time::sleep(Duration::from_millis(slow * u64::from(running.get())))
-                            .await;
-                        running.set(running.get() - 1);
-                    })
-                    .await;
+                let place = limit.enter().await;
+                let started = tokio::time::Instant::now();
+                running.set(running.get() + 1);
+                most.set(most.get().max(running.get()));
+                let time = Duration::from_millis(slow * u64::from(running.get()));
+                tokio::time::sleep(time).await;
+                running.set(running.get() - 1);
+                if running.get() % 3 > 0 {
+                    place.answered(started.elapsed());
+                }
             }
         };
         // slower the more there are

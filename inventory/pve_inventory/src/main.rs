@@ -1,15 +1,18 @@
-//! The guests of a Proxmox VE cluster as an Ansible inventory.
+//! The guests of Proxmox VE clusters as an Ansible inventory.
 //!
 //! A guest is reached at the address of its first NIC, found by its MAC, or at none with a reason.
 //! What comes from the cluster is never a template on the control node. This program reads only:
-//! it changes nothing on the cluster and keeps nothing between runs.
+//! it changes nothing on the cluster, and keeps nothing between runs unless a cache is asked for.
 
 use std::process::ExitCode;
 
+mod cache;
 mod cli;
 mod config;
 mod error;
+mod facts;
 mod fetch;
+mod filter;
 mod groups;
 mod guest;
 mod hosts;

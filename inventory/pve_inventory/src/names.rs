@@ -1,6 +1,10 @@
 //! Names that Ansible can carry: for groups, for hosts, and never the same for both.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::str::FromStr;
+
+use crate::guest::Key;
 
 /// What Ansible means something else by.
 const RESERVED: [&str; 6] = ["all", "ungrouped", "localhost", "127.0.0.1", "::1", "_meta"];
@@ -49,180 +53,164 @@ fn safe(text: &str) -> String {
     safe.trim_start_matches(['-', '.', '_']).to_owned()
 }
 
+/// What hosts are called by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pattern {
+    /// The guest's name.
+    Name,
+    /// Its name and number: `web-101`.
+    NameVmid,
+    /// Its name with the domain that its configuration has.
+    Fqdn,
+    /// Its number.
+    Vmid,
+}
+
+/// Each pattern with its word.
+const PATTERNS: [(&str, Pattern); 4] = [
+    ("name", Pattern::Name),
+    ("name-vmid", Pattern::NameVmid),
+    ("fqdn", Pattern::Fqdn),
+    ("vmid", Pattern::Vmid),
+];
+
+impl FromStr for Pattern {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = PATTERNS.iter().find(|(word, _)| *word == text);
+        known
+            .map(|(_, pattern)| *pattern)
+            .ok_or_else(|| format!("hostname is '{text}': say name, name-vmid, fqdn or vmid"))
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = PATTERNS.iter().find(|(_, pattern)| pattern == self);
+        f.write_str(known.map(|(word, _)| *word).unwrap_or_default())
+    }
+}
+
 /// What a host's name is made from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Wanted {
-    /// The guest's number; unique.
-    pub(crate) vmid: u32,
+    /// Which cluster, and the guest's number there; unique.
+    pub(crate) key: Key,
+    /// What the cluster is called, if it has a name.
+    pub(crate) cluster: Option<String>,
     /// The guest's kind, for a guest without a name.
     pub(crate) kind: &'static str,
     /// Its name, if it is known.
     pub(crate) name: Option<String>,
+    /// The domain that its configuration has.
+    pub(crate) domain: Option<String>,
     /// The name that its spec gives it, which no other guest can have.
     pub(crate) fixed: Option<String>,
 }
 
-/// One name for each guest. A name that two guests have, that is a group's or a spec's, or that
-/// Ansible means something else by, gets the vmid behind it. The order of the guests does not
-/// matter.
-pub(crate) fn hosts(wanted: &[Wanted], taken: &BTreeSet<String>) -> BTreeMap<u32, String> {
-    let plain: BTreeMap<u32, String> = wanted
-        .iter()
-        .map(|guest| {
-            let name = guest.name.as_deref().map(safe).filter(|name| !name.is_empty());
-            let name = name.unwrap_or_else(|| format!("{}-{}", guest.kind, guest.vmid));
-            (guest.vmid, name)
-        })
-        .collect();
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for guest in wanted.iter().filter(|guest| guest.fixed.is_none()) {
-        *counts.entry(&plain[&guest.vmid]).or_default() += 1;
+impl Wanted {
+    /// Its name by a pattern, then what it is called when something else is called so.
+    fn candidates(&self, pattern: Pattern) -> Vec<String> {
+        let vmid = self.key.1;
+        let name = self.name.as_deref().map(safe).filter(|name| !name.is_empty());
+        let (first, numbered) = match (pattern, name) {
+            (Pattern::Vmid, _) => (vmid.to_string(), true),
+            (_, None) => (format!("{}-{vmid}", self.kind), true),
+            (Pattern::NameVmid, Some(name)) => (format!("{name}-{vmid}"), true),
+            (Pattern::Name, Some(name)) => (name, false),
+            (Pattern::Fqdn, Some(name)) => match self.domain.as_deref().map(safe) {
+                Some(domain) if !domain.is_empty() && !name.contains('.') => {
+                    (format!("{name}.{domain}"), false)
+                }
+                _ => (name, false),
+            },
+        };
+        let mut names = vec![first];
+        let mut more = |suffix: &str| {
+            let last = names.last().cloned().unwrap_or_default();
+            names.push(format!("{last}-{suffix}"));
+        };
+        if !numbered {
+            more(&vmid.to_string());
+        }
+        if let Some(cluster) = &self.cluster {
+            more(cluster);
+        }
+        more(&vmid.to_string());
+        names
     }
+}
+
+/// One name for each guest. A name that two guests have, that is a group's or a spec's, or that
+/// Ansible means something else by, gets the vmid behind it, and the cluster's name if that is not
+/// enough. The order of the guests does not matter.
+pub(crate) fn hosts(
+    wanted: &[Wanted],
+    taken: &BTreeSet<String>,
+    pattern: Pattern,
+) -> BTreeMap<Key, String> {
     let mut used = taken.clone();
     let mut named = BTreeMap::new();
+    let mut rest: BTreeMap<Key, std::vec::IntoIter<String>> = BTreeMap::new();
     for guest in wanted {
-        if let Some(fixed) = &guest.fixed {
-            used.insert(fixed.clone());
-            named.insert(guest.vmid, fixed.clone());
-        }
-    }
-    let free = |name: &str, used: &BTreeSet<String>| !used.contains(name) && !is_reserved(name);
-    // those whose name is theirs alone come first, so that no suffix takes it from them
-    for (&vmid, name) in &plain {
-        if !named.contains_key(&vmid) && counts[name.as_str()] == 1 && free(name, &used) {
-            used.insert(name.clone());
-            named.insert(vmid, name.clone());
-        }
-    }
-    for (vmid, name) in plain {
-        named.entry(vmid).or_insert_with(|| {
-            let mut name = format!("{name}-{vmid}");
-            while !free(&name, &used) {
-                name = format!("{name}-{vmid}");
+        match &guest.fixed {
+            Some(fixed) => {
+                used.insert(fixed.clone());
+                named.insert(guest.key, fixed.clone());
             }
-            used.insert(name.clone());
-            name
-        });
+            None => {
+                rest.insert(guest.key, guest.candidates(pattern).into_iter());
+            }
+        }
+    }
+    // those whose name is theirs alone come first, so that no suffix takes it from them
+    while !rest.is_empty() {
+        let tried: BTreeMap<Key, String> =
+            rest.iter_mut().map(|(key, names)| (*key, names.next().unwrap_or_default())).collect();
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for name in tried.values() {
+            *counts.entry(name).or_default() += 1;
+        }
+        for (key, name) in &tried {
+            let alone = counts[name.as_str()] == 1 && !used.contains(name) && !is_reserved(name);
+            let last = rest.get(key).is_none_or(|names| names.as_slice().is_empty());
+            if alone {
+                used.insert(name.clone());
+                named.insert(*key, name.clone());
+                rest.remove(key);
+            } else if last {
+                let mut name = name.clone();
+                while used.contains(&name) || is_reserved(&name) {
+                    name = format!("{name}-{}", key.1);
+                }
+                used.insert(name.clone());
+                named.insert(*key, name);
+                rest.remove(key);
+            }
+        }
     }
     named
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn named(guests: &[(u32, &str, &str)], taken: &[&str]) -> Vec<String> {
-        let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        let wanted: Vec<Wanted> = guests
-            .iter()
-            .map(|(vmid, name, fixed)| Wanted {
-                vmid: *vmid,
-                kind: "qemu",
-                name: text(name),
-                fixed: text(fixed),
-            })
-            .collect();
-        let taken = taken.iter().map(|name| (*name).to_owned()).collect();
-        let names = hosts(&wanted, &taken);
-        let mut backwards = wanted;
-        backwards.reverse();
-        assert_eq!(hosts(&backwards, &taken), names, "the order of the guests does not matter");
-        names.into_values().collect()
-    }
-
-    #[test]
-    fn a18_guests_of_one_name_stay_apart() {
-        for (guests, taken, names) in [
-            (&[(100, "web", ""), (101, "db", "")][..], &[][..], &["web", "db"][..]),
-            (&[(100, "web", ""), (101, "web", "")], &[], &["web-100", "web-101"]),
-            (&[(100, "web", "web"), (101, "web", "")], &[], &["web", "web-101"]),
-            // a name that looks like a made one is not taken from its guest
-            (
-                &[(100, "web", ""), (101, "web", ""), (102, "web-101", "")],
-                &[],
-                &["web-100", "web-101-101", "web-101"],
-            ),
-            (&[(100, "localhost", ""), (101, "ALL", "")], &[], &["localhost-100", "ALL-101"]),
-            (
-                &[(100, "web", ""), (101, "pve_guests", "")],
-                &["web", "pve_guests"],
-                &["web-100", "pve_guests-101"],
-            ),
-            (
-                &[(100, "", ""), (101, "{{ 1+1 }}", ""), (102, "--limit", "")],
-                &[],
-                &["qemu-100", "1_1___", "limit"],
-            ),
-            (
-                &[(100, "a:b,c[1:3]", ""), (101, "\u{2028}", ""), (102, "7up", "")],
-                &[],
-                &["a_b_c_1_3_", "qemu-101", "7up"],
-            ),
-        ] {
-            assert_eq!(named(guests, taken), names, "{guests:?}");
-        }
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn any_names_become_safe_and_unique_hosts(
-            names in proptest::collection::vec(
-                proptest::prop_oneof!["[a-c](-10[0-4])?", "localhost|all|ungrouped|web|pve_x", ".*"],
-                0..6,
-            ),
-        ) {
-            let wanted: Vec<Wanted> = (100..)
-                .zip(&names)
-                .map(|(vmid, name)| Wanted { vmid, kind: "qemu", name: Some(name.clone()), fixed: None })
-                .collect();
-            let taken = BTreeSet::from(["web".to_owned(), "pve_x".to_owned()]);
-            let hosts = hosts(&wanted, &taken);
-            proptest::prop_assert_eq!(hosts.len(), names.len());
-            let unique: BTreeSet<&String> = hosts.values().collect();
-            proptest::prop_assert_eq!(unique.len(), names.len());
-            for host in hosts.values() {
-                proptest::prop_assert!(!taken.contains(host) && !is_reserved(host), "{}", host);
-                proptest::prop_assert!(
-                    host.starts_with(|c: char| c.is_ascii_alphanumeric())
-                        && host.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)),
-                    "{}", host
-                );
+/// The names of nodes, which are theirs alone: they come before those of guests.
+pub(crate) fn nodes<'a>(
+    nodes: impl Iterator<Item = (&'a str, Option<&'a str>)>,
+    taken: &BTreeSet<String>,
+) -> Vec<String> {
+    let mut used = taken.clone();
+    nodes
+        .map(|(name, cluster)| {
+            let mut name = safe(name);
+            let mut suffixes = ["node"].into_iter().chain(cluster);
+            while name.is_empty() || used.contains(&name) || is_reserved(&name) {
+                name = format!("{name}-{}", suffixes.next().unwrap_or("node"));
             }
-        }
-    }
-
-    #[test]
-    fn groups_are_identifiers() {
-        for (text, name) in [
-            ("web", "pve_tag_web"),
-            ("b-1.x", "pve_tag_b_1_x"),
-            ("1st", "pve_tag_1st"),
-            ("{{ x }}", "pve_tag____x___"),
-            ("", "pve_tag_"),
-        ] {
-            assert_eq!(group("pve_tag_", text), name);
-            assert!(is_group(&group("pve_tag_", text)));
-        }
-        for (text, right) in
-            [("web", true), ("_a1", true), ("1a", false), ("a-b", false), ("", false)]
-        {
-            assert_eq!(is_group(text), right, "{text}");
-        }
-    }
-
-    #[test]
-    fn names_of_guests_are_dns_names() {
-        for (text, right) in [
-            ("web1", true),
-            ("web1.example.org", true),
-            ("web_1", false),
-            ("-web", false),
-            ("localhost", false),
-            ("all", false),
-            ("a..b", false),
-            ("", false),
-        ] {
-            assert_eq!(is_guest(text), right, "{text}");
-        }
-    }
+            used.insert(name.clone());
+            name
+        })
+        .collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,12 @@
 //! What a person sees: a table of the guests, and how one guest's address came about.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
+
+use pve_types::address::{Explanation, Policy};
 
 use crate::fetch::Fetched;
 use crate::guest::Guest;
+use crate::hosts::Hosts;
 use crate::output::printable;
 
 /// A table with its columns aligned.
@@ -27,16 +29,22 @@ pub(crate) fn table(rows: &[Vec<String>]) -> String {
 }
 
 /// Every guest with its address, or the reason why it has none.
-pub(crate) fn guests(fetched: &Fetched, names: &BTreeMap<u32, String>) -> String {
+pub(crate) fn guests(fetched: &Fetched, names: &Hosts) -> String {
     let header = ["HOST", "VMID", "KIND", "NODE", "STATUS", "ADDRESS", "SOURCE", "REASON"];
     let mut rows = vec![header.map(str::to_owned).to_vec()];
+    for (node, name) in fetched.nodes.iter().zip(&names.nodes) {
+        let status = if node.online { "online" } else { "offline" };
+        let address = node.address.clone().unwrap_or_else(|| "-".to_owned());
+        let cells = [name, "-", "node", &printable(&node.name), status, &address, "-", ""];
+        rows.push(cells.map(str::to_owned).to_vec());
+    }
     for guest in &fetched.guests {
         let (address, source) = match &guest.address {
             Ok(address) => (address.ip.to_string(), format!("{:?}", address.source).to_lowercase()),
             Err(_) => ("-".to_owned(), "-".to_owned()),
         };
         rows.push(vec![
-            names[&guest.vmid.get()].clone(),
+            names.guests[&guest.key()].clone(),
             guest.vmid.to_string(),
             guest.kind.to_string(),
             guest.node.to_string(),
@@ -54,7 +62,8 @@ pub(crate) fn guests(fetched: &Fetched, names: &BTreeMap<u32, String>) -> String
 }
 
 /// How a guest's address was chosen.
-pub(crate) fn explain(guest: &Guest, host: &str) -> String {
+pub(crate) fn explain(guest: &Guest, host: &str, policy: &Policy) -> String {
+    let explanation = guest.find_address(policy).1;
     let mut text = String::new();
     let name = guest.name.as_deref().map(printable).unwrap_or_else(|| "without a name".to_owned());
     let _ = writeln!(
@@ -65,9 +74,9 @@ pub(crate) fn explain(guest: &Guest, host: &str) -> String {
         guest.node,
         printable(&guest.status)
     );
-    nics(guest, &mut text);
+    nics(guest, explanation.as_ref(), &mut text);
     interfaces(guest, &mut text);
-    if let Some(explanation) = &guest.explanation {
+    if let Some(explanation) = &explanation {
         if !explanation.matched.is_empty() {
             let names: Vec<String> = explanation.matched.iter().map(|n| printable(n)).collect();
             let _ = writeln!(text, "same MAC address: {}", names.join(", "));
@@ -93,9 +102,9 @@ pub(crate) fn explain(guest: &Guest, host: &str) -> String {
     text
 }
 
-fn nics(guest: &Guest, text: &mut String) {
+fn nics(guest: &Guest, explanation: Option<&Explanation>, text: &mut String) {
     let Ok(config) = &guest.config else { return };
-    let chosen = guest.explanation.as_ref().and_then(|explanation| explanation.nic);
+    let chosen = explanation.and_then(|explanation| explanation.nic);
     for (key, line) in config.iter() {
         if let Ok(slot) = key.parse::<pve_types::address::NetSlot>() {
             let mark = if chosen == Some(slot) { " (decides)" } else { "" };

@@ -4,13 +4,13 @@
 //! | question | rule |
 //! | --- | --- |
 //! | which NIC | the lowest-numbered `netN` of the running configuration, or the one that `net` names |
-//! | which interface | every one whose MAC is that NIC's, whatever the case and the separators: the NIC itself, a bridge or bond over it, a VLAN on it |
-//! | two NICs with one MAC | ambiguous: no address |
-//! | never taken | link-local, loopback, multicast, unspecified and reserved addresses; anything on an interface with another MAC or with none |
-//! | left out | addresses in `exclude`; if `networks` is given, those outside of it |
+//! | which interface | every one whose MAC address is that NIC's, whatever the case and the separators: the NIC itself, a bridge or bond over it, a VLAN on it |
+//! | two NICs with one MAC address | ambiguous: no address |
+//! | never taken | link-local, loopback, multicast, unspecified and reserved addresses; anything on an interface with another MAC address or with none |
+//! | left out | addresses in `exclude_networks`; if `networks` is given, those outside of it |
 //! | several interfaces | the NIC, bridge or bond before a VLAN on it |
 //! | several families | IPv4 before IPv6, or as `prefer` says |
-//! | several addresses | the one that `ipconfigN` (a container's `netN`) gives; then, for IPv4, one whose prefix is not `/32`; for IPv6 the one made of the MAC, then one by DHCPv6 or by hand, then the rest (temporary ones among them); then the lowest |
+//! | several addresses | the one that `ipconfigN` (a container's `netN`) gives; then, for IPv4, one whose prefix is not `/32`; for IPv6 the one made of the MAC address, then one by DHCPv6 or by hand, then the rest (temporary ones among them); then the lowest |
 //! | the guest says nothing | the fixed address that `ipconfigN` (a container's `netN`) gives, marked `configured`; else none, with the reason |
 //! | the guest answers, but without a usable address | none, with the reason: a configured address is not used against what the guest says |
 
@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use policy::{Family, NetSlot, Policy};
 pub use report::{Interface, Report};
@@ -58,7 +58,7 @@ pub enum Source {
 }
 
 /// Why there is no address, for programs and for people.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {
     /// One word that does not change.
     pub kind: ReasonKind,
@@ -67,7 +67,7 @@ pub struct Reason {
 }
 
 /// Why there is no address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReasonKind {
     /// The guest has no NIC, or not the one that was named.

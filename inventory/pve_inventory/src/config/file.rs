@@ -1,27 +1,37 @@
 //! The configuration file: YAML, strict about its keys.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use pve_types::address::{Family, NetSlot};
-use secret::Secret;
 use serde_json::{Map, Value};
 
-use crate::config::{Config, Setting};
+use crate::config::values::{Values, policy};
+use crate::config::{Cluster, Config, Facts, Setting};
 use crate::error::Error;
-use crate::yaml;
+use crate::filter::Filters;
+use crate::names::Pattern;
+use crate::{names, yaml};
 
-/// The keys that may be in it.
-const KEYS: [&str; 18] = [
+/// The keys of one cluster, which stand by themselves or in each entry of `clusters`.
+const CLUSTER: [&str; 14] = [
     "url",
     "host",
     "port",
     "user",
     "token_id",
     "token_secret_file",
+    "token_secret_command",
+    "password_file",
+    "password_command",
     "ca_path",
     "fingerprint",
     "validate_certs",
+    "endpoints",
+    "name",
+];
+
+/// The keys about all of it.
+const GENERAL: [&str; 28] = [
+    "clusters",
     "timeout",
     "guests",
     "templates",
@@ -30,9 +40,26 @@ const KEYS: [&str; 18] = [
     "net",
     "prefer",
     "networks",
-    EXCLUDE,
+    "exclude_networks",
+    "strict",
+    "hostname",
+    "prefix",
+    "nodes",
+    "facts",
+    "cloud_init_user",
+    "tags",
+    "exclude_tags",
+    "pools",
+    "on_nodes",
+    "kinds",
+    "status",
+    "names",
+    "exclude_names",
+    "cache",
+    "cache_dir",
+    "stale_if_error",
+    "silent_memory",
 ];
-const EXCLUDE: &str = "exclude_networks";
 
 /// Reads the file over what is there.
 pub(crate) fn read(path: &Path, config: &mut Config) -> Result<(), Error> {
@@ -41,200 +68,181 @@ pub(crate) fn read(path: &Path, config: &mut Config) -> Result<(), Error> {
     apply(&map, folder, config).map_err(|reason| Error::Content { path: path.to_owned(), reason })
 }
 
-/// A secret that is a file's content. One that others can read is refused.
-pub(crate) fn secret(path: &Path) -> Result<Secret, Error> {
-    let failed = |source| Error::Read { path: path.to_owned(), source };
-    let mode = path.metadata().map_err(failed)?.permissions().mode();
-    if mode & 0o077 != 0 {
-        return Err(Error::OpenSecret { path: path.to_owned() });
-    }
-    Ok(Secret::new(std::fs::read_to_string(path).map_err(failed)?.trim()))
-}
-
 fn apply(map: &Map<String, Value>, folder: &Path, config: &mut Config) -> Result<(), String> {
-    for key in map.keys() {
-        if !KEYS.contains(&key.as_str()) {
-            let hint = match key.as_str() {
-                "token_secret" | "password" => "; a secret does not belong into this file",
-                _ => "",
-            };
-            let allowed = KEYS.join(", ");
-            return Err(format!("unknown key '{key}'{hint}; allowed are {allowed}"));
+    let allowed: Vec<&str> = CLUSTER.into_iter().chain(GENERAL).collect();
+    let values = Values { map, folder, place: String::new() };
+    values.only(&allowed)?;
+    match map.get("clusters") {
+        None | Some(Value::Null) => config.clusters = vec![cluster(&values)?],
+        Some(Value::Array(list)) if !list.is_empty() => {
+            if let Some(key) = CLUSTER.iter().find(|key| map.contains_key(**key)) {
+                return Err(format!("'{key}' belongs into the entries of clusters now"));
+            }
+            config.clusters = clusters(list, folder)?;
         }
+        Some(_) => return Err("clusters is a list of clusters, each with a name".to_owned()),
     }
-    if map.contains_key("url") && (map.contains_key("host") || map.contains_key("port")) {
-        return Err("url already says host and port: give url, or host and port".to_owned());
-    }
-    let text = |key: &str| text(map, key).map(|text| text.map(Setting::from_file));
-    let path = |key: &str| -> Result<Option<Setting<PathBuf>>, String> {
-        Ok(text(key)?.map(|text| Setting::from_file(folder.join(expand(&text.value)))))
-    };
-    config.host = text("url")?.or(text("host")?);
-    if let Some(port) = number(map, "port", 65535)? {
-        config.port = u16::try_from(port).ok().map(Setting::from_file);
-    }
-    config.user = text("user")?;
-    config.token_id = text("token_id")?;
-    config.fingerprint = text("fingerprint")?;
-    config.token_secret_file = path("token_secret_file")?;
-    config.ca_path = path("ca_path")?;
-    if let Some(guests) = path("guests")? {
-        config.guests = guests;
-    }
-    for (key, setting) in
-        [("validate_certs", &mut config.validate_certs), ("templates", &mut config.templates)]
-    {
-        if let Some(value) = flag(map, key)? {
-            *setting = Setting::from_file(value);
-        }
-    }
-    for (key, most, setting) in [
-        ("timeout", 3600, &mut config.timeout),
-        ("concurrency", 256, &mut config.concurrency),
-        ("agent_timeout", 3600, &mut config.agent_timeout),
-    ] {
-        if let Some(value) = number(map, key, most)? {
-            *setting = Setting::from_file(value);
-        }
-    }
-    policy(map, config)
+    general(&values, config)
 }
 
-fn policy(map: &Map<String, Value>, config: &mut Config) -> Result<(), String> {
-    let mut policy = config.policy.value.clone();
-    let mut given = false;
-    if let Some(net) = text(map, "net")? {
-        policy.net = Some(net.parse::<NetSlot>().map_err(|error| format!("net: {error}"))?);
-        given = true;
-    }
-    if let Some(prefer) = text(map, "prefer")? {
-        policy.prefer = match prefer.as_str() {
-            "ipv4" => Family::Ipv4,
-            "ipv6" => Family::Ipv6,
-            other => return Err(format!("prefer is '{other}': say ipv4 or ipv6")),
+fn clusters(list: &[Value], folder: &Path) -> Result<Vec<Cluster>, String> {
+    let mut clusters: Vec<Cluster> = Vec::new();
+    for (index, entry) in list.iter().enumerate() {
+        let place = format!("clusters[{index}]: ");
+        let Value::Object(map) = entry else {
+            return Err(format!("{place}it must be a mapping such as name: ..., url: ..."));
         };
-        given = true;
-    }
-    for (key, networks) in [("networks", &mut policy.networks), (EXCLUDE, &mut policy.exclude)] {
-        let list = match map.get(key) {
-            None | Some(Value::Null) => continue,
-            Some(Value::Array(list)) => list,
-            Some(_) => return Err(format!("{key} is a list of networks such as 10.0.0.0/8")),
+        let values = Values { map, folder, place };
+        values.only(&CLUSTER)?;
+        let cluster = cluster(&values)?;
+        let place = &values.place;
+        let Some(name) = &cluster.name else {
+            return Err(format!("{place}a cluster of several needs a name"));
         };
-        for item in list {
-            let network = item.as_str().and_then(|text| text.parse().ok());
-            networks.push(
-                network
-                    .ok_or_else(|| format!("{key}: {item} is not a network such as 10.0.0.0/8"))?,
-            );
+        if clusters.iter().any(|other| other.name.as_ref() == Some(name)) {
+            return Err(format!("{place}another cluster is called '{name}' as well"));
         }
-        given = true;
+        if cluster.endpoints.is_none() {
+            return Err(format!("{place}cluster '{name}' has no url, host or endpoints"));
+        }
+        clusters.push(cluster);
     }
-    if given {
-        config.policy = Setting::from_file(policy);
+    Ok(clusters)
+}
+
+fn cluster(values: &Values<'_>) -> Result<Cluster, String> {
+    let place = &values.place;
+    let mut cluster = Cluster::default();
+    if let Some(name) = values.text("name")? {
+        if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
+            return Err(format!("{place}name is '{name}': letters, digits, '-' and '_'"));
+        }
+        cluster.name = Some(name);
+    }
+    if values.has("url") && (values.has("host") || values.has("port")) {
+        return Err(format!("{place}url already says host and port: give url, or host and port"));
+    }
+    if values.has("endpoints") && (values.has("url") || values.has("host")) {
+        return Err(format!("{place}give endpoints, or a single url or host"));
+    }
+    let one = values.text("url")?.or(values.text("host")?).map(|host| vec![host]);
+    let endpoints = values.words("endpoints")?.or(one);
+    cluster.endpoints = endpoints.map(Setting::from_file);
+    if let Some(port) = values.number("port", 1, 65535)? {
+        cluster.port = u16::try_from(port).ok().map(Setting::from_file);
+    }
+    for (key, setting) in [("user", &mut cluster.user), ("token_id", &mut cluster.token_id)] {
+        *setting = values.text(key)?.map(Setting::from_file);
+    }
+    for (key, setting) in [
+        ("token_secret_file", &mut cluster.token_secret_file),
+        ("password_file", &mut cluster.password_file),
+        ("ca_path", &mut cluster.ca_path),
+    ] {
+        *setting = values.path(key)?.map(Setting::from_file);
+    }
+    for (key, setting) in [
+        ("token_secret_command", &mut cluster.token_secret_command),
+        ("password_command", &mut cluster.password_command),
+    ] {
+        *setting = values.command(key)?.map(Setting::from_file);
+    }
+    for (file, command) in
+        [("token_secret_file", "token_secret_command"), ("password_file", "password_command")]
+    {
+        if values.has(file) && values.has(command) {
+            return Err(format!("{place}give {file} or {command}, not both"));
+        }
+    }
+    cluster.fingerprints = values.words("fingerprint")?.map(Setting::from_file);
+    let (many, hosts) =
+        (cluster.fingerprints.as_ref().map_or(1, |f| f.value.len()), cluster.hosts());
+    if many > 1 && many != hosts.len() {
+        return Err(format!(
+            "{place}fingerprint lists {many} for {} endpoints: give one for each in their order",
+            hosts.len()
+        ));
+    }
+    if let Some(value) = values.flag("validate_certs")? {
+        cluster.validate_certs = Setting::from_file(value);
+    }
+    Ok(cluster)
+}
+
+fn general(values: &Values<'_>, config: &mut Config) -> Result<(), String> {
+    if let Some(guests) = values.path("guests")? {
+        config.guests = Setting::from_file(guests);
+    }
+    if let Some(folder) = values.path("cache_dir")? {
+        config.cache_dir = Some(Setting::from_file(folder));
+    }
+    for (key, setting) in [
+        ("templates", &mut config.templates),
+        ("strict", &mut config.strict),
+        ("nodes", &mut config.nodes),
+        ("cloud_init_user", &mut config.cloud_init_user),
+        ("stale_if_error", &mut config.stale_if_error),
+    ] {
+        if let Some(value) = values.flag(key)? {
+            *setting = Setting::from_file(value);
+        }
+    }
+    const DAY: u32 = 86400;
+    for (key, least, most, setting) in [
+        ("timeout", 1, 3600, &mut config.timeout),
+        ("concurrency", 1, 256, &mut config.concurrency),
+        ("agent_timeout", 1, 3600, &mut config.agent_timeout),
+        ("cache", 0, 30 * DAY, &mut config.cache),
+        ("silent_memory", 0, 30 * DAY, &mut config.silent_memory),
+    ] {
+        if let Some(value) = values.number(key, least, most)? {
+            *setting = Setting::from_file(value);
+        }
+    }
+    if let Some(text) = values.text("hostname")? {
+        config.hostname = Setting::from_file(text.parse::<Pattern>()?);
+    }
+    if let Some(text) = values.text("facts")? {
+        config.facts = Setting::from_file(match text.as_str() {
+            "slim" => Facts::Slim,
+            "full" => Facts::Full,
+            other => return Err(format!("facts is '{other}': say slim or full")),
+        });
+    }
+    if let Some(prefix) = values.raw_text("prefix")? {
+        if !prefix.is_empty() && !names::is_group(&prefix) {
+            return Err(format!("prefix is '{prefix}': letters, digits and '_', no digit first"));
+        }
+        config.prefix = Setting::from_file(prefix);
+    }
+    policy(values, config)?;
+    let list = |key: &str| values.words(key).map(Option::unwrap_or_default);
+    let filters = Filters {
+        tags: list("tags")?,
+        exclude_tags: list("exclude_tags")?,
+        pools: list("pools")?,
+        nodes: list("on_nodes")?,
+        kinds: list("kinds")?,
+        status: list("status")?,
+        names: list("names")?,
+        exclude_names: list("exclude_names")?,
+    };
+    if let Some(kind) = filters.kinds.iter().find(|kind| !["qemu", "lxc"].contains(&kind.as_str()))
+    {
+        return Err(format!("kinds: '{kind}' is no kind: say qemu or lxc"));
+    }
+    if filters != Filters::default() {
+        config.filters = Setting::from_file(filters);
     }
     Ok(())
 }
 
-fn text(map: &Map<String, Value>, key: &str) -> Result<Option<String>, String> {
-    match map.get(key) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) if text.trim().is_empty() => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(other) => Err(format!("{key} is {other}: it must be a text")),
-    }
-}
-
-fn flag(map: &Map<String, Value>, key: &str) -> Result<Option<bool>, String> {
-    match map.get(key) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::Bool(value)) => Ok(Some(*value)),
-        // YAML 1.1, which Ansible reads, has these words as well
-        Some(Value::String(text)) if matches!(text.as_str(), "yes" | "on") => Ok(Some(true)),
-        Some(Value::String(text)) if matches!(text.as_str(), "no" | "off") => Ok(Some(false)),
-        Some(other) => Err(format!("{key} is {other}: say true or false")),
-    }
-}
-
-fn number(map: &Map<String, Value>, key: &str, most: u32) -> Result<Option<u32>, String> {
-    match map.get(key) {
-        None | Some(Value::Null) => Ok(None),
-        Some(value) => match value.as_u64().and_then(|value| u32::try_from(value).ok()) {
-            Some(value) if (1..=most).contains(&value) => Ok(Some(value)),
-            _ => Err(format!("{key} is {value}: it must be a number from 1 to {most}")),
-        },
-    }
-}
-
-/// `~` is the caller's home, as everywhere in Ansible's files.
-fn expand(text: &str) -> PathBuf {
-    match (text.strip_prefix("~/"), std::env::var_os("HOME")) {
-        (Some(rest), Some(home)) => Path::new(&home).join(rest),
-        _ => PathBuf::from(text),
-    }
+/// The folder of the cache, unless the configuration says another.
+pub(crate) fn default_cache(variable: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    let folder = variable("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = folder.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".cache")))?;
+    Some(folder.join("ferrite/inventory"))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn applied(value: Value) -> Result<Config, String> {
-        let Value::Object(map) = value else { panic!("{value}") };
-        let mut config = Config::empty("default".into());
-        apply(&map, Path::new("/etc/x"), &mut config)?;
-        Ok(config)
-    }
-
-    #[test]
-    fn paths_are_relative_to_the_file() {
-        let config = applied(json!({
-            "url": "https://pve1", "token_secret_file": "secret", "ca_path": "/ca.pem",
-            "guests": "../guests", "validate_certs": false, "timeout": 5, "prefer": "ipv6",
-            "networks": ["10.0.0.0/8"], "exclude_networks": ["10.1.0.0/16"], "net": "net1",
-        }))
-        .unwrap();
-        assert_eq!(config.token_secret_file.unwrap().value, Path::new("/etc/x/secret"));
-        assert_eq!(config.ca_path.unwrap().value, Path::new("/ca.pem"));
-        assert_eq!(config.guests.value, Path::new("/etc/x/../guests"));
-        assert!(!config.validate_certs.value);
-        assert_eq!(config.policy.value.prefer, Family::Ipv6);
-        assert_eq!(config.policy.value.exclude.len(), 1);
-    }
-
-    #[test]
-    fn what_is_wrong_is_named_with_what_is_allowed() {
-        for (value, text) in [
-            (json!({"hots": "x"}), "unknown key 'hots'; allowed are url, host, port, user,"),
-            (
-                json!({"password": "x"}),
-                "unknown key 'password'; a secret does not belong into this file",
-            ),
-            (json!({"url": "https://a", "port": 1}), "give url, or host and port"),
-            (json!({"port": 0}), "port is 0: it must be a number from 1 to 65535"),
-            (json!({"port": "8006"}), "port is \"8006\": it must be a number"),
-            (json!({"host": 5}), "host is 5: it must be a text"),
-            (json!({"validate_certs": "maybe"}), "say true or false"),
-            (json!({"concurrency": 1000}), "a number from 1 to 256"),
-            (json!({"networks": ["lan"]}), "networks: \"lan\" is not a network"),
-            (json!({"prefer": "ipx"}), "say ipv4 or ipv6"),
-            (json!({"net": "eth0"}), "net: 'eth0' is not a NIC: net0 to net31"),
-        ] {
-            let error = applied(value).unwrap_err();
-            assert!(error.contains(text), "{error}");
-        }
-    }
-
-    #[test]
-    fn a30_a_secret_file_is_tight_and_its_newline_is_not_the_secrets() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("secret");
-        std::fs::write(&path, "aaaa-bbbb\n").unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
-        assert_eq!(secret(&path).unwrap().expose(), "aaaa-bbbb");
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
-        let error = secret(&path).unwrap_err().to_string();
-        assert!(error.contains("others can read it: chmod 600"), "{error}");
-        assert!(!error.contains("aaaa"), "{error}");
-    }
-}
+mod tests;

@@ -1,25 +1,32 @@
 //! What is asked, of whom: a file, overridden by the environment, each value with where it came
 //! from.
 
+mod cluster;
 mod environment;
 mod file;
 mod place;
+mod secrets;
+mod shown;
+mod values;
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use pve_client::ConnectOptions;
 use pve_types::address::Policy;
-use secret::Secret;
 
 use crate::error::Error;
+use crate::filter::Filters;
+use crate::names::Pattern;
 
+pub(crate) use cluster::Cluster;
 pub(crate) use place::Place;
 
-/// How many calls are under way at most; it starts with 8.
+/// How many calls are under way at most at each endpoint; it starts with 8.
 const CONCURRENCY: u32 = 64;
 /// How many seconds an agent may take. A silent one is given up by PVE itself after three.
 const AGENT_TIMEOUT: u32 = 5;
+/// How many seconds a silent agent is left alone when there is a cache.
+const SILENT_MEMORY: u32 = 300;
 
 /// A value and where it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +43,7 @@ pub(crate) enum Origin {
     /// The configuration file.
     File,
     /// An environment variable.
-    Environment(&'static str),
+    Environment(String),
 }
 
 impl fmt::Display for Origin {
@@ -58,9 +65,18 @@ impl<T> Setting<T> {
         Self { value, origin: Origin::File }
     }
 
-    fn from_environment(value: T, name: &'static str) -> Self {
-        Self { value, origin: Origin::Environment(name) }
+    fn from_environment(value: T, name: &str) -> Self {
+        Self { value, origin: Origin::Environment(name.to_owned()) }
     }
+}
+
+/// How much is said about each guest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Facts {
+    /// What address, groups and specs need.
+    Slim,
+    /// The configuration and the interfaces as well.
+    Full,
 }
 
 /// All that a run is asked for.
@@ -68,22 +84,31 @@ impl<T> Setting<T> {
 pub(crate) struct Config {
     /// The configuration file, if there is one.
     pub(crate) file: Option<PathBuf>,
-    pub(crate) host: Option<Setting<String>>,
-    pub(crate) port: Option<Setting<u16>>,
-    pub(crate) user: Option<Setting<String>>,
-    pub(crate) password: Option<Setting<Secret>>,
-    pub(crate) token_id: Option<Setting<String>>,
-    pub(crate) token_secret: Option<Setting<Secret>>,
-    pub(crate) token_secret_file: Option<Setting<PathBuf>>,
-    pub(crate) ca_path: Option<Setting<PathBuf>>,
-    pub(crate) fingerprint: Option<Setting<String>>,
-    pub(crate) validate_certs: Setting<bool>,
+    /// The clusters; at least one.
+    pub(crate) clusters: Vec<Cluster>,
     pub(crate) timeout: Setting<u32>,
     pub(crate) guests: Setting<PathBuf>,
     pub(crate) templates: Setting<bool>,
     pub(crate) concurrency: Setting<u32>,
     pub(crate) agent_timeout: Setting<u32>,
     pub(crate) policy: Setting<Policy>,
+    /// Whether anything that cannot be read is a failure.
+    pub(crate) strict: Setting<bool>,
+    pub(crate) filters: Setting<Filters>,
+    pub(crate) hostname: Setting<Pattern>,
+    pub(crate) prefix: Setting<String>,
+    /// Whether nodes are hosts too.
+    pub(crate) nodes: Setting<bool>,
+    pub(crate) facts: Setting<Facts>,
+    /// Whether `ansible_user` is cloud-init's.
+    pub(crate) cloud_init_user: Setting<bool>,
+    /// How many seconds a cache is fresh; 0 is no cache.
+    pub(crate) cache: Setting<u32>,
+    pub(crate) cache_dir: Option<Setting<PathBuf>>,
+    /// Whether an old cache is better than none.
+    pub(crate) stale_if_error: Setting<bool>,
+    /// How many seconds a silent agent is left alone.
+    pub(crate) silent_memory: Setting<u32>,
 }
 
 impl Config {
@@ -95,14 +120,12 @@ impl Config {
             config.file = Some(path);
         }
         environment::overlay(&mut config, &|name| place.variable(name))?;
-        if config.token_secret.is_none() {
-            if let Some(file) = &config.token_secret_file {
-                let secret = file::secret(&file.value)?;
-                config.token_secret = Some(Setting { value: secret, origin: file.origin.clone() });
-            }
-        } else {
-            // the secret given beats the file, and modules must not be told of the file then
-            config.token_secret_file = None;
+        for cluster in &mut config.clusters {
+            cluster.settle()?;
+        }
+        if config.cache_dir.is_none() {
+            let folder = file::default_cache(&|name| place.variable(name));
+            config.cache_dir = folder.map(Setting::by_default);
         }
         Ok(config)
     }
@@ -110,16 +133,7 @@ impl Config {
     fn empty(guests: PathBuf) -> Self {
         Self {
             file: None,
-            host: None,
-            port: None,
-            user: None,
-            password: None,
-            token_id: None,
-            token_secret: None,
-            token_secret_file: None,
-            ca_path: None,
-            fingerprint: None,
-            validate_certs: Setting::by_default(true),
+            clusters: vec![Cluster::default()],
             timeout: Setting::by_default(
                 u32::try_from(pve_client::DEFAULT_TIMEOUT).unwrap_or(u32::MAX),
             ),
@@ -128,85 +142,17 @@ impl Config {
             concurrency: Setting::by_default(CONCURRENCY),
             agent_timeout: Setting::by_default(AGENT_TIMEOUT),
             policy: Setting::by_default(Policy::default()),
+            strict: Setting::by_default(false),
+            filters: Setting::by_default(Filters::default()),
+            hostname: Setting::by_default(Pattern::Name),
+            prefix: Setting::by_default("pve_".to_owned()),
+            nodes: Setting::by_default(false),
+            facts: Setting::by_default(Facts::Slim),
+            cloud_init_user: Setting::by_default(false),
+            cache: Setting::by_default(0),
+            cache_dir: None,
+            stale_if_error: Setting::by_default(false),
+            silent_memory: Setting::by_default(SILENT_MEMORY),
         }
     }
-
-    /// How to connect.
-    pub(crate) fn connect_options(&self) -> ConnectOptions {
-        fn value<T: Clone>(setting: Option<&Setting<T>>) -> Option<T> {
-            setting.map(|setting| setting.value.clone())
-        }
-        ConnectOptions {
-            api_host: value(self.host.as_ref()).unwrap_or_default(),
-            api_port: value(self.port.as_ref()),
-            api_user: value(self.user.as_ref()),
-            api_password: value(self.password.as_ref()),
-            api_token_id: value(self.token_id.as_ref()),
-            api_token_secret: value(self.token_secret.as_ref()),
-            validate_certs: self.validate_certs.value,
-            ca_path: value(self.ca_path.as_ref()),
-            api_fingerprint: value(self.fingerprint.as_ref()),
-            api_timeout: self.timeout.value.into(),
-        }
-    }
-
-    /// What is in force, with its origin, for a person. Secrets are masked.
-    pub(crate) fn lines(&self) -> Vec<(&'static str, String, String)> {
-        let mut lines = Vec::new();
-        let file = self.file.as_ref().map_or("none found".to_owned(), |f| f.display().to_string());
-        lines.push(("configuration file", file, String::new()));
-        let mut add = |name, value: Option<String>, origin: Option<&Origin>| {
-            let origin = origin.map(ToString::to_string).unwrap_or_default();
-            lines.push((name, value.unwrap_or_else(|| "not set".to_owned()), origin));
-        };
-        macro_rules! optional {
-            ($name:literal, $field:ident, $show:expr) => {
-                let setting = self.$field.as_ref();
-                add($name, setting.map(|s| $show(&s.value)), setting.map(|s| &s.origin));
-            };
-        }
-        fn path(path: impl AsRef<Path>) -> String {
-            path.as_ref().display().to_string()
-        }
-        optional!("host", host, String::clone);
-        optional!("port", port, u16::to_string);
-        optional!("user", user, String::clone);
-        optional!("password", password, Secret::to_string);
-        optional!("token_id", token_id, String::clone);
-        optional!("token_secret", token_secret, Secret::to_string);
-        optional!("token_secret_file", token_secret_file, path);
-        optional!("ca_path", ca_path, path);
-        optional!("fingerprint", fingerprint, String::clone);
-        macro_rules! always {
-            ($name:literal, $field:ident, $show:expr) => {
-                add($name, Some($show(&self.$field.value)), Some(&self.$field.origin));
-            };
-        }
-        always!("validate_certs", validate_certs, bool::to_string);
-        always!("timeout", timeout, u32::to_string);
-        always!("guests", guests, path);
-        always!("templates", templates, bool::to_string);
-        always!("concurrency", concurrency, u32::to_string);
-        always!("agent_timeout", agent_timeout, u32::to_string);
-        always!("address", policy, show_policy);
-        lines
-    }
-}
-
-fn show_policy(policy: &Policy) -> String {
-    let family = match policy.prefer {
-        pve_types::address::Family::Ipv4 => "ipv4",
-        pve_types::address::Family::Ipv6 => "ipv6",
-    };
-    let mut parts = vec![format!("prefer {family}")];
-    for (word, networks) in [("in", &policy.networks), ("not in", &policy.exclude)] {
-        if !networks.is_empty() {
-            let list: Vec<String> = networks.iter().map(ToString::to_string).collect();
-            parts.push(format!("{word} {}", list.join(", ")));
-        }
-    }
-    if let Some(net) = policy.net {
-        parts.push(format!("of {net}"));
-    }
-    parts.join(", ")
 }

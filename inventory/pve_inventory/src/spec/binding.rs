@@ -2,59 +2,88 @@
 
 use std::collections::BTreeMap;
 
-use pve_types::Vmid;
-
 use crate::error::Error;
-use crate::guest::Guest;
+use crate::guest::{Guest, Key};
 use crate::spec::Spec;
 
-/// The specs of the guests that exist, by vmid. A spec that is not here has no guest yet.
-pub(crate) type Binding<'a> = BTreeMap<Vmid, &'a Spec>;
+/// The specs of the guests that exist. A spec that is not here has no guest yet.
+pub(crate) type Binding<'a> = BTreeMap<Key, &'a Spec>;
 
-/// Binds every spec whose guest exists.
-pub(crate) fn bind<'a>(specs: &'a [Spec], guests: &[Guest]) -> Result<Binding<'a>, Error> {
+/// Binds every spec whose guest exists. `clusters` are the clusters' names.
+pub(crate) fn bind<'a>(
+    specs: &'a [Spec],
+    guests: &[Guest],
+    clusters: &[Option<String>],
+) -> Result<Binding<'a>, Error> {
     let mut binding = Binding::new();
     for spec in specs {
-        let named = |guest: &&Guest| guest.name.as_deref() == Some(&spec.name);
-        let vmid = match spec.vmid {
-            Some(vmid) => match guests.iter().find(|guest| guest.vmid == vmid) {
-                // a guest on a node that is down has no name to compare
-                Some(guest) if guest.name.is_none() || named(&guest) => vmid,
-                Some(guest) => {
-                    return Err(Error::Mismatch {
-                        path: spec.path.clone(),
-                        vmid,
-                        found: guest.name.clone().unwrap_or_default(),
-                        expected: spec.name.clone(),
-                    });
-                }
-                None => continue,
-            },
-            None => {
-                let same: Vec<Vmid> = guests.iter().filter(named).map(|guest| guest.vmid).collect();
-                match same[..] {
-                    [] => continue,
-                    [vmid] => vmid,
-                    _ => {
-                        let ids: Vec<String> = same.iter().map(ToString::to_string).collect();
-                        return Err(Error::Ambiguous {
-                            path: spec.path.clone(),
-                            name: spec.name.clone(),
-                            ids: ids.join(", "),
-                        });
-                    }
-                }
+        let cluster = in_cluster(spec, clusters)?;
+        let there: Vec<&Guest> = guests
+            .iter()
+            .filter(|guest| cluster.is_none_or(|index| guest.cluster == index))
+            .collect();
+        let named = |guest: &&&Guest| guest.name.as_deref() == Some(&spec.name);
+        let several = |same: &[&Guest]| {
+            let ids: Vec<String> = same
+                .iter()
+                .map(|guest| match clusters.get(guest.cluster).cloned().flatten() {
+                    Some(cluster) => format!("{} of {cluster}", guest.vmid),
+                    None => guest.vmid.to_string(),
+                })
+                .collect();
+            Error::Ambiguous {
+                path: spec.path.clone(),
+                name: spec.name.clone(),
+                ids: ids.join(", "),
+                hint: if clusters.len() > 1 { "its cluster, and its vmid" } else { "its vmid" },
             }
         };
-        binding.insert(vmid, spec);
+        let same: Vec<&Guest> = match spec.vmid {
+            Some(vmid) => there.into_iter().filter(|guest| guest.vmid == vmid).collect(),
+            None => there.into_iter().filter(|guest| named(&guest)).collect(),
+        };
+        let guest = match same[..] {
+            [] => continue,
+            [guest] => guest,
+            // of several with its number the one with its name as well, if there is just one
+            _ => match same.iter().filter(named).collect::<Vec<_>>()[..] {
+                [guest] => guest,
+                _ => return Err(several(&same)),
+            },
+        };
+        // a guest on a node that is down has no name to compare
+        if guest.name.as_ref().is_some_and(|name| *name != spec.name) {
+            return Err(Error::Mismatch {
+                path: spec.path.clone(),
+                vmid: guest.vmid,
+                found: guest.name.clone().unwrap_or_default(),
+                expected: spec.name.clone(),
+            });
+        }
+        binding.insert(guest.key(), spec);
     }
     Ok(binding)
+}
+
+/// The cluster that a spec names, by its place.
+pub(crate) fn in_cluster(spec: &Spec, clusters: &[Option<String>]) -> Result<Option<usize>, Error> {
+    let Some(name) = spec.cluster() else { return Ok(None) };
+    let place = clusters.iter().position(|known| known.as_deref() == Some(name));
+    place.map(Some).ok_or_else(|| {
+        let known: Vec<&str> = clusters.iter().flatten().map(String::as_str).collect();
+        Error::NoCluster {
+            path: spec.path.clone(),
+            name: name.to_owned(),
+            known: if known.is_empty() { "no names".to_owned() } else { known.join(", ") },
+        }
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::guest::fixtures::guest;
+    use pve_types::Vmid;
 
     fn spec(name: &str, vmid: Option<u32>) -> Spec {
         Spec {
@@ -78,8 +107,8 @@ mod tests {
             ("lost", Some(103), &[103]),
         ] {
             let specs = [spec(name, vmid)];
-            let binding = bind(&specs, &guests).unwrap();
-            let vmids: Vec<u32> = binding.keys().map(|vmid| vmid.get()).collect();
+            let binding = bind(&specs, &guests, &[None]).unwrap();
+            let vmids: Vec<u32> = binding.keys().map(|(_, vmid)| *vmid).collect();
             assert_eq!(vmids, bound, "{name} {vmid:?}");
         }
     }
@@ -100,8 +129,35 @@ mod tests {
                  give its vmid",
             ),
         ] {
-            let error = bind(&[spec(name, vmid)], &guests).unwrap_err().to_string();
+            let error = bind(&[spec(name, vmid)], &guests, &[None]).unwrap_err().to_string();
             assert!(error.contains(text), "{error}");
         }
+    }
+
+    #[test]
+    fn with_several_clusters_a_spec_may_say_which() {
+        let mut guests = [guest(100, "web"), guest(100, "web"), guest(101, "db")];
+        guests[1].cluster = 1;
+        let clusters = ["east", "west"].map(|name| Some(name.to_owned()));
+        let of = |name: &str, vmid, cluster: &str| {
+            let mut spec = spec(name, vmid);
+            if !cluster.is_empty() {
+                spec.content.insert("cluster".to_owned(), cluster.into());
+            }
+            let specs = [spec];
+            let bound = bind(&specs, &guests, &clusters);
+            bound.map(|binding| binding.into_keys().collect::<Vec<_>>()).map_err(|e| e.to_string())
+        };
+        assert_eq!(of("web", Some(100), "west"), Ok(vec![(1, 100)]));
+        assert_eq!(of("web", None, "east"), Ok(vec![(0, 100)]));
+        assert_eq!(of("db", None, ""), Ok(vec![(0, 101)]));
+        assert_eq!(of("db", None, "west"), Ok(vec![]));
+        let error = of("web", None, "").unwrap_err();
+        assert!(error.contains("100 of east, 100 of west"), "{error}");
+        assert!(error.ends_with("give its cluster, and its vmid"), "{error}");
+        let error = of("web", None, "north").unwrap_err();
+        assert!(
+            error.contains("cluster 'north' is not in the configuration, which has east, west")
+        );
     }
 }

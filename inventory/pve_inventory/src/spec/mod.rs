@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::names;
 use crate::yaml;
 
-pub(crate) use binding::{Binding, bind};
+pub(crate) use binding::{Binding, bind, in_cluster};
 
 /// The folder of the specs whose guests are to go.
 const DESTROY: &str = "destroy";
@@ -33,6 +33,11 @@ pub(crate) struct Spec {
 }
 
 impl Spec {
+    /// The cluster it is for, if it says so.
+    pub(crate) fn cluster(&self) -> Option<&str> {
+        self.content.get("cluster").and_then(Value::as_str)
+    }
+
     /// The groups it names.
     pub(crate) fn groups(&self) -> impl Iterator<Item = &str> {
         self.content
@@ -123,7 +128,9 @@ fn apart(specs: &[Spec]) -> Result<(), Error> {
         for other in &specs[..index] {
             let same = if other.name == spec.name {
                 format!("the name '{}'", spec.name)
-            } else if other.vmid.is_some() && other.vmid == spec.vmid {
+            } else if other.vmid.is_some()
+                && (other.vmid, other.cluster()) == (spec.vmid, spec.cluster())
+            {
                 format!("the vmid {}", spec.vmid.map_or(0, Vmid::get))
             } else {
                 continue;

@@ -8,8 +8,9 @@ use serde_json::{Map, Value};
 
 use crate::names;
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "kind",
+    "cluster",
     "vmid",
     "node",
     "image",
@@ -107,8 +108,8 @@ const CLOUD_INIT: [&str; 9] = [
 
 /// Families of options, each with a number behind it.
 const FAMILIES: [&str; 13] = [
-    "audio", "hostpci", "ide", "net", "numa", "parallel", "sata", "scsi", "serial", "unused", "usb",
-    "virtio", "virtiofs",
+    "audio", "hostpci", "ide", "net", "numa", "parallel", "sata", "scsi", "serial", "unused",
+    "usb", "virtio", "virtiofs",
 ];
 
 /// Checks a spec and gives its vmid, if it has one that is no template.
@@ -119,7 +120,7 @@ pub(crate) fn check(spec: &Map<String, Value>) -> Result<Option<Vmid>, String> {
         Some(other) => return Err(format!("kind is {other}: only vm is known")),
         None => return Err("it has no kind: say kind: vm".to_owned()),
     }
-    for key in ["node", "image", "archive_snapshot", "timezone"] {
+    for key in ["cluster", "node", "image", "archive_snapshot", "timezone"] {
         text(spec, key)?;
     }
     if let Some(Value::String(node)) = spec.get("node")
@@ -281,7 +282,7 @@ mod tests {
             (json!({"kind": "ct"}), "kind is \"ct\": only vm is known"),
             (
                 json!({"kind": "vm", "memory": 1}),
-                "unknown key 'memory'; allowed are kind, vmid, node,",
+                "unknown key 'memory'; allowed are kind, cluster, vmid, node,",
             ),
             (
                 json!({"kind": "vm", "hardware": {"core": 1}}),

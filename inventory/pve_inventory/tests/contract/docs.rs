@@ -54,7 +54,7 @@ fn every_variable_and_key_is_in_its_table() {
 #[test]
 fn the_constructed_example_works_on_top() {
     let page = page();
-    let (_, rest) = page.split_once("```yaml\n").unwrap();
+    let (_, rest) = page.split_once("```yaml\n# inventory/site/30-constructed.yml\n").unwrap();
     let (example, _) = rest.split_once("```").unwrap();
     let fleet = fleet().start();
     fleet.write("30-constructed.yml", example);
@@ -67,4 +67,21 @@ fn the_constructed_example_works_on_top() {
     assert_eq!(hosts(&inventory, "kind_qemu"), ["db", "web"]);
     // newer cores keep what is made of a marked value marked
     assert!(vars(&inventory, "web")["first_tag"].to_string().contains("none"));
+}
+
+#[test]
+fn the_address_rule_stands_once() {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/pve-types/src/address/mod.rs");
+    let source = std::fs::read_to_string(source).unwrap();
+    let rule: Vec<&str> = source
+        .lines()
+        .filter_map(|line| line.strip_prefix("//! "))
+        .filter(|l| l.starts_with('|'))
+        .collect();
+    assert!(rule.len() > 8, "{rule:?}");
+    assert!(
+        page().contains(&(rule.join("\n") + "\n")),
+        "docs/inventory.md has another rule than\n{}",
+        rule.join("\n")
+    );
 }

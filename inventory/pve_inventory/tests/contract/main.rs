@@ -5,6 +5,8 @@ mod address;
 #[cfg(test)]
 mod ansible;
 #[cfg(test)]
+mod clusters;
+#[cfg(test)]
 mod configuration;
 #[cfg(test)]
 mod containers;
