@@ -135,7 +135,11 @@ impl Client {
         }
     }
 
-    pub(crate) async fn post<T: DeserializeOwned>(
+    /// Posts to a path that this crate has no method for. It is not repeated.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn post<T: DeserializeOwned>(
         &self,
         path: &str,
         form: &Form,

@@ -29,24 +29,27 @@ pub(crate) enum Change {
         /// What the machine is called.
         label: String,
     },
-    /// Start it.
-    Start {
+    /// Move it to another node.
+    Migrate(Migration),
+    /// Move a disk to another storage.
+    Move {
         /// What the machine is called.
         label: String,
+        /// The disk.
+        disk: String,
+        /// Where it is.
+        from: StorageId,
+        /// Where it goes to.
+        to: StorageId,
+        /// The format it gets there.
+        format: Option<String>,
     },
-    /// Let a paused machine go on.
-    Resume {
+    /// Do something about its power.
+    Power {
         /// What the machine is called.
         label: String,
-    },
-    /// Shut it down.
-    Shutdown {
-        /// What the machine is called.
-        label: String,
-        /// How many seconds it has.
-        timeout: u64,
-        /// Whether it is stopped hard after that.
-        force: bool,
+        /// What is done.
+        action: Action,
     },
     /// Make it a template.
     Template {
@@ -60,6 +63,56 @@ pub(crate) enum Change {
         /// The volumes that are lost.
         volumes: Vec<String>,
     },
+}
+
+/// What is done about a machine's power.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// Start it.
+    Start,
+    /// Let a paused or hibernated one go on.
+    Resume,
+    /// Halt its processors.
+    Pause,
+    /// Write its memory to disk and stop it.
+    Hibernate,
+    /// Shut it down.
+    Shutdown(Patience),
+    /// Shut it down and start it.
+    Restart {
+        /// How it is shut down.
+        patience: Patience,
+        /// What waits for that; nothing if it is asked for by itself.
+        pending: Vec<String>,
+    },
+    /// The same, if what was set before waits for that.
+    RestartIfPending(Patience),
+}
+
+/// How a machine is shut down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Patience {
+    /// How many seconds it has.
+    pub(crate) timeout: u64,
+    /// Whether it is stopped hard after that.
+    pub(crate) force: bool,
+}
+
+/// How a machine is moved to another node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Migration {
+    /// What the machine is called.
+    pub(crate) label: String,
+    /// Where it is.
+    pub(crate) from: NodeName,
+    /// Where it goes to.
+    pub(crate) to: NodeName,
+    /// Whether it runs meanwhile.
+    pub(crate) online: bool,
+    /// Whether volumes that only the node has go along.
+    pub(crate) with_local_disks: bool,
+    /// Where its volumes go to.
+    pub(crate) storage: Option<String>,
 }
 
 /// How a machine is made.
@@ -142,6 +195,8 @@ impl Change {
                 edit.delete.is_empty() && edit.set.keys().all(|key| key == "cipassword")
             }
             Self::Regenerate { .. } => true,
+            // asked for by itself, it is done when it was done once
+            Self::Power { action: Action::Restart { pending, .. }, .. } => pending.is_empty(),
             _ => false,
         }
     }
@@ -190,19 +245,45 @@ impl fmt::Display for Change {
                 write!(f, "grow {disk} of {label} to {to}")
             }
             Self::Regenerate { label } => write!(f, "write the cloud-init drive of {label} anew"),
-            Self::Start { label } => write!(f, "start {label}"),
-            Self::Resume { label } => write!(f, "resume {label}"),
-            Self::Shutdown { label, timeout, force: false } => {
-                write!(f, "shut down {label} within {timeout} s")
+            Self::Migrate(Migration { label, from, to, online, .. }) => {
+                let how = if *online { " while it runs" } else { "" };
+                write!(f, "migrate {label} from {from} to {to}{how}")
             }
-            Self::Shutdown { label, timeout, force: true } => {
-                write!(f, "shut down {label}, and stop it hard after {timeout} s")
+            Self::Move { label, disk, from, to, .. } => {
+                write!(f, "move {disk} of {label} from storage {from} to {to}")
             }
+            Self::Power { label, action } => match action {
+                Action::Start => write!(f, "start {label}"),
+                Action::Resume => write!(f, "resume {label}"),
+                Action::Pause => write!(f, "pause {label}"),
+                Action::Hibernate => write!(f, "hibernate {label}"),
+                Action::Shutdown(patience) => write!(f, "shut down {label}{patience}"),
+                Action::Restart { patience, pending } if pending.is_empty() => {
+                    write!(f, "restart {label}{patience}")
+                }
+                Action::Restart { patience, pending } => {
+                    let pending = pending.join(", ");
+                    write!(f, "restart {label}{patience}, which brings {pending} into force")
+                }
+                Action::RestartIfPending(patience) => {
+                    write!(f, "restart {label}{patience}, if what was set waits for that")
+                }
+            },
             Self::Template { label } => write!(f, "make {label} a template"),
             Self::Destroy { label, volumes } if volumes.is_empty() => write!(f, "destroy {label}"),
             Self::Destroy { label, volumes } => {
                 write!(f, "destroy {label} with its volumes {}", volumes.join(", "))
             }
+        }
+    }
+}
+
+impl fmt::Display for Patience {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let timeout = self.timeout;
+        match self.force {
+            false => write!(f, " within {timeout} s"),
+            true => write!(f, ", and stop it hard after {timeout} s"),
         }
     }
 }
@@ -227,6 +308,10 @@ impl fmt::Display for Edit {
                     write!(f, "{separator}take away {key} (was {:?})", readable(key, before))?;
                 }
                 None => write!(f, "{separator}take away {key}")?,
+            }
+            // PVE keeps no volume that nothing names
+            if key.starts_with("unused") {
+                write!(f, " and destroy its volume")?;
             }
             separator = ", ";
         }

@@ -82,8 +82,13 @@ fn source(params: &Params) -> Result<(), Failure> {
              local:backup/vzdump-qemu-100-2026_01_31-00_00_00.vma.zst",
         );
     }
-    if params.template && params.state == State::Started {
-        return wrong("template: a template cannot be started: set state to present or template");
+    if params.template
+        && !matches!(
+            params.state,
+            State::Present | State::Template | State::Absent | State::Current
+        )
+    {
+        return wrong("template: a template does not run: set state to present or template");
     }
     Ok(())
 }

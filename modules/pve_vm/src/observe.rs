@@ -88,9 +88,10 @@ fn gone(error: &Error, node: &NodeName, vmid: Vmid) -> Failure {
 
 fn accept(params: &Params, session: &mut Session, guest: Guest) -> Result<Guest, Failure> {
     identity::same_name(params, guest.vmid, guest.name())?;
-    if let Some(node) = params.node().filter(|node| **node != guest.node) {
+    if let Some(node) = params.node().filter(|node| **node != guest.node && !params.migrate) {
         session.run.warn(format!(
-            "{} is on {}, not on {node}; it was worked on where it is and not moved",
+            "{} is on {}, not on {node}; it was worked on where it is and not moved, which migrate \
+             would do",
             guest.label(),
             guest.node
         ));

@@ -96,8 +96,8 @@ pub(crate) struct Params {
     /// Whether an existing machine's settings are changed.
     #[serde(default = "yes")]
     pub(crate) update: bool,
-    /// Let V(stopped) stop a machine hard when it does not shut down in time, and V(absent) stop a
-    /// running machine.
+    /// Let a machine that does not shut down in time be stopped hard, and V(absent) and V(template)
+    /// stop a running machine.
     #[serde(default)]
     pub(crate) force: bool,
     /// Whether V(absent) also takes the machine out of backup jobs, replication and HA.
@@ -107,7 +107,23 @@ pub(crate) struct Params {
     /// not name.
     #[serde(default)]
     pub(crate) destroy_unreferenced_disks: bool,
-    /// What V(started) waits for.
+    /// Whether a machine on another node than O(node) is moved there.
+    #[serde(default)]
+    pub(crate) migrate: bool,
+    /// Whether a running machine is moved while it runs.
+    #[serde(default = "yes")]
+    pub(crate) online: bool,
+    /// Whether volumes that only the old node has are copied to the new one.
+    #[serde(default)]
+    pub(crate) with_local_disks: bool,
+    /// The storage on the new node for those volumes.
+    #[serde(default)]
+    pub(crate) targetstorage: Option<String>,
+    /// Whether a disk that is on another storage than the task says is moved there. The volume it
+    /// was is removed. Otherwise that is a failure.
+    #[serde(default, rename = "move")]
+    pub(crate) move_disks: bool,
+    /// What a started machine waits for.
     #[serde(default)]
     pub(crate) wait_for: WaitFor,
     /// How many seconds a task of PVE, a lock of the machine or what O(wait_for) says is waited for.
@@ -150,6 +166,14 @@ pub(crate) enum State {
     Started,
     /// There, with these settings, and not running.
     Stopped,
+    /// There, with these settings, and running, shut down and started if it ran before. That is a
+    /// change each time.
+    Restarted,
+    /// There, with these settings, and running, but with its processors halted.
+    Paused,
+    /// There, with these settings, its memory written to disk, and not running. O(state=started)
+    /// lets it go on.
+    Hibernated,
     /// There, with these settings, and a template; a running machine only with O(force).
     Template,
     /// Not there.

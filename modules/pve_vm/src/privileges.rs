@@ -174,8 +174,11 @@ fn needs(found: &Found, plan: &[Change]) -> Needs {
             }
             Change::Grow { .. } => add(guest_path(vmid), &["VM.Config.Disk"]),
             Change::Regenerate { .. } => add(guest_path(vmid), &["VM.Config.Cloudinit"]),
-            Change::Start { .. } | Change::Resume { .. } | Change::Shutdown { .. } => {
-                add(guest_path(vmid), &["VM.PowerMgmt"]);
+            Change::Power { .. } => add(guest_path(vmid), &["VM.PowerMgmt"]),
+            Change::Migrate(_) => add(guest_path(vmid), &["VM.Migrate"]),
+            Change::Move { to, .. } => {
+                add(guest_path(vmid), &["VM.Config.Disk"]);
+                add(format!("/storage/{to}"), &["Datastore.AllocateSpace"]);
             }
             Change::Template { .. } | Change::Destroy { .. } => {
                 add(guest_path(vmid), &["VM.Allocate"]);

@@ -5,8 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use pve_types::lenient::{is_false, is_true};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::lined::Lined;
 
@@ -119,8 +121,10 @@ pub(crate) struct Settings {
     pub(crate) parallel: Option<Slots>,
     /// Whether it is protected against removal, and its disks with it.
     pub(crate) protection: Option<bool>,
-    /// Whether it may reboot; if not it stops.
-    pub(crate) reboot: Option<bool>,
+    /// V(true) or V(false) is PVE's setting of this name: whether the machine may reboot, or stops
+    /// when it does. V(if_required) is no setting: a running machine is shut down and started if
+    /// something is pending that only this brings into force.
+    pub(crate) reboot: Option<Reboot>,
     /// A source of random numbers: `source=/dev/urandom`.
     pub(crate) rng0: Option<Lined>,
     /// Drives on the SATA bus, `sata0` to `sata5`; see O(scsi).
@@ -180,6 +184,51 @@ pub(crate) struct Settings {
     pub(crate) vmstatestorage: Option<String>,
     /// A watchdog: `i6300esb,action=reset`.
     pub(crate) watchdog: Option<Lined>,
+}
+
+/// PVE's setting, or the wish to restart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reboot {
+    /// The setting.
+    Allowed(bool),
+    /// The wish.
+    IfRequired,
+}
+
+impl JsonSchema for Reboot {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Reboot".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({})
+    }
+}
+
+impl Serialize for Reboot {
+    /// As a setting: the wish is none.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Allowed(allowed) => serializer.serialize_bool(*allowed),
+            Self::IfRequired => serializer.serialize_none(),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Reboot {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = pve_types::lenient::text(deserializer)?;
+        match text.as_str() {
+            "if_required" => Ok(Self::IfRequired),
+            text if is_true(text) => Ok(Self::Allowed(true)),
+            text if is_false(text) => Ok(Self::Allowed(false)),
+            _ => Err(D::Error::custom(format!("'{text}' is not true, false or if_required"))),
+        }
+    }
 }
 
 /// The firmware.

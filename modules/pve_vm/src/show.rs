@@ -8,7 +8,7 @@ use pve_types::{NodeName, Vmid};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::change::{Change, readable};
+use crate::change::{Action, Change, readable};
 use crate::found::{Found, label};
 use crate::params::Params;
 use crate::plan::cloudinit::is_cloudinit;
@@ -25,6 +25,7 @@ pub(crate) fn diff(params: &Params, found: &Found, plan: &[Change]) -> Vec<Diff>
     let before: BTreeMap<String, String> =
         found.guest.as_ref().map(|guest| guest.config.clone()).unwrap_or_default();
     let status = found.guest.as_ref().map(|guest| guest.status.clone());
+    let mut node = None;
     let (mut after, mut next) = (Some(before.clone()), status.clone());
     for change in plan {
         match change {
@@ -46,8 +47,23 @@ pub(crate) fn diff(params: &Params, found: &Found, plan: &[Change]) -> Vec<Diff>
                     *line = grammar.line(&options);
                 }
             }
-            Change::Start { .. } | Change::Resume { .. } => next = Some("running".into()),
-            Change::Shutdown { .. } => next = Some("stopped".into()),
+            Change::Power { action, .. } => {
+                let status = match action {
+                    Action::Shutdown(_) | Action::Hibernate => "stopped",
+                    Action::Pause => "paused",
+                    _ => "running",
+                };
+                next = Some(status.into());
+            }
+            Change::Move { disk, to, .. } => {
+                if let Some(line) = after.as_mut().and_then(|after| after.get_mut(disk)) {
+                    let drive = pve_types::property::Disk::new(line);
+                    let mut options = drive.options().clone();
+                    options.insert("file".into(), format!("{to}:..."));
+                    *line = pve_types::property::Disk::GRAMMAR.line(&options);
+                }
+            }
+            Change::Migrate(migration) => node = Some(migration.to.clone()),
             Change::Template { .. } => {
                 if let Some(after) = &mut after {
                     after.insert("template".into(), "1".into());
@@ -57,13 +73,15 @@ pub(crate) fn diff(params: &Params, found: &Found, plan: &[Change]) -> Vec<Diff>
             Change::Regenerate { .. } => {}
         }
     }
-    let name = found.guest.as_ref().map_or_else(
-        || label(params.name.as_deref(), params.vmid()),
-        |guest| format!("{} on {}", guest.label(), guest.node),
-    );
+    let header = |node: Option<NodeName>| {
+        found.guest.as_ref().map_or_else(
+            || label(params.name.as_deref(), params.vmid()),
+            |guest| format!("{} on {}", guest.label(), node.unwrap_or_else(|| guest.node.clone())),
+        )
+    };
     vec![Diff {
-        before_header: name.clone(),
-        after_header: name,
+        before_header: header(None),
+        after_header: header(node),
         before: text(found.guest.as_ref().map(|_| &before), status.as_deref()),
         after: text(after.as_ref(), next.as_deref()),
     }]

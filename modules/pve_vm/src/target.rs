@@ -27,6 +27,8 @@ pub(crate) struct Session {
     pub(crate) client: Client,
     /// The circumstances of the run.
     pub(crate) run: Run,
+    /// Whether a machine is taken out of everything that names it when it is removed.
+    pub(crate) purge: bool,
     /// How long a task, a lock or the guest is waited for.
     pub(crate) timeout: Duration,
     /// The machine once it is known: where it is and its number.
@@ -53,6 +55,7 @@ impl Target {
         let session = Session {
             client: Client::connect(&params.connection)?,
             run: run.clone(),
+            purge: params.purge,
             timeout: Duration::from_secs(params.wait_timeout),
             known: None,
             rows: Vec::new(),

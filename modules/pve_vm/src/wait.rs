@@ -10,7 +10,7 @@ use crate::found::Guest;
 use crate::params::{Params, State, WaitFor};
 use crate::target::{Pauses, Session};
 
-/// What the machine says of its address, if that was asked for. A machine that is to be started is
+/// What the machine says of its address, if that was asked for. A machine that is to run is
 /// waited for, in check mode it is only asked.
 ///
 /// # Errors
@@ -23,7 +23,9 @@ pub(crate) async fn address(
     let Some(guest) = guest.filter(|_| params.asks_guest() && params.state != State::Absent) else {
         return Ok(None);
     };
-    let waits = params.state == State::Started && guest.running && !session.run.check_mode;
+    let waits = matches!(params.state, State::Started | State::Restarted)
+        && guest.running
+        && !session.run.check_mode;
     let mut pauses = Pauses::new(session.timeout);
     loop {
         let report = report(session, guest).await;

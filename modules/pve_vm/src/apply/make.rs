@@ -109,7 +109,7 @@ async fn left_of(session: &Session, node: &NodeName, vmid: Vmid) -> Option<Strin
 /// # Errors
 /// When it cannot be read, or a difference cannot be written.
 pub(super) async fn settle(params: &Params, session: &mut Session) -> Result<(), Failure> {
-    let (node, vmid) = super::place(session)?;
+    let (node, vmid) = super::known(session)?;
     let guest = observe::fresh(session, &node, vmid).await?;
     session.wrote = false;
     for change in update::plan(params, &wanted(params)?, &guest, Making::Done)? {

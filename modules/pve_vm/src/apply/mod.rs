@@ -1,6 +1,7 @@
 //! One step done.
 
 mod make;
+mod place;
 mod power;
 
 use ansible_module::Failure;
@@ -11,7 +12,6 @@ use pve_types::{NodeName, Size, Vmid};
 use crate::change::{Change, Edit};
 use crate::params::Params;
 use crate::target::{Session, failure, while_locked};
-use power::Action;
 
 /// How often a disk is grown when the node's own limit of time is too short.
 const TRIES: u32 = 3;
@@ -32,17 +32,17 @@ pub(crate) async fn apply(
         Change::Set(edit) => set(edit, session).await,
         Change::Grow { disk, to, label, .. } => grow(disk, *to, label, session).await,
         Change::Regenerate { label } => {
-            let (node, vmid) = place(session)?;
+            let (node, vmid) = known(session)?;
             while_locked(session, label, async |session| {
                 session.client.node(&node).qemu(vmid).regenerate_cloudinit().await
             })
             .await
         }
-        Change::Start { label } => power::act(Action::Start, label, session).await,
-        Change::Resume { label } => power::act(Action::Resume, label, session).await,
-        Change::Shutdown { label, timeout, force } => {
-            power::act(Action::Shutdown { timeout: *timeout, force: *force }, label, session).await
+        Change::Migrate(migration) => place::migrate(migration, session).await,
+        Change::Move { label, disk, to, format, .. } => {
+            place::move_disk(disk, to, format.as_deref(), label, session).await
         }
+        Change::Power { label, action } => power::act(action, label, session).await,
         Change::Template { label } => template(label, session).await,
         Change::Destroy { label, .. } => destroy(label, params, session).await,
     };
@@ -50,13 +50,13 @@ pub(crate) async fn apply(
     result
 }
 
-fn place(session: &Session) -> Result<(NodeName, Vmid), Failure> {
+fn known(session: &Session) -> Result<(NodeName, Vmid), Failure> {
     session.known.clone().ok_or_else(|| Failure::new("the machine is not there any more"))
 }
 
 /// Writes differences, with the hash of the configuration that they are differences to.
 async fn set(edit: &Edit, session: &mut Session) -> Result<(), Failure> {
-    let (node, vmid) = place(session)?;
+    let (node, vmid) = known(session)?;
     let digest = if session.wrote || edit.digest.is_none() {
         // an earlier step of this plan has changed the configuration itself
         let qemu = session.client.node(&node).qemu(vmid);
@@ -97,7 +97,7 @@ async fn set(edit: &Edit, session: &mut Session) -> Result<(), Failure> {
 
 /// Grows a disk to its size, if it has not got it yet.
 async fn grow(disk: &str, to: Size, label: &str, session: &mut Session) -> Result<(), Failure> {
-    let (node, vmid) = place(session)?;
+    let (node, vmid) = known(session)?;
     let client = session.client.clone();
     let qemu = client.node(&node).qemu(vmid);
     if session.grown.get(disk) == Some(&to) {
@@ -135,7 +135,7 @@ async fn resize(
     label: &str,
     session: &mut Session,
 ) -> Result<Option<Error>, Failure> {
-    let (node, vmid) = place(session)?;
+    let (node, vmid) = known(session)?;
     let client = session.client.clone();
     let qemu = client.node(&node).qemu(vmid);
     while_locked(session, label, async |session| {
@@ -149,7 +149,7 @@ async fn resize(
 }
 
 async fn template(label: &str, session: &mut Session) -> Result<(), Failure> {
-    let (node, vmid) = place(session)?;
+    let (node, vmid) = known(session)?;
     let client = session.client.clone();
     let qemu = client.node(&node).qemu(vmid);
     while_locked(session, label, async |session| {
@@ -160,7 +160,7 @@ async fn template(label: &str, session: &mut Session) -> Result<(), Failure> {
 }
 
 async fn destroy(label: &str, params: &Params, session: &mut Session) -> Result<(), Failure> {
-    let (node, vmid) = place(session)?;
+    let (node, vmid) = known(session)?;
     let client = session.client.clone();
     let qemu = client.node(&node).qemu(vmid);
     let removed = while_locked(session, label, async |session| {

@@ -51,6 +51,8 @@ pub(crate) struct Outcome {
     pub(crate) grow: Option<(Option<Size>, Size)>,
     /// Whether a volume is made.
     pub(crate) allocates: bool,
+    /// The storage it is on and the one to move it to.
+    pub(crate) moves: Option<(StorageId, StorageId)>,
 }
 
 impl DiskWant {
@@ -166,7 +168,13 @@ impl DiskWant {
     ///
     /// # Errors
     /// When it would be lost, moved or shrunk.
-    pub(crate) fn update(&self, slot: &str, current: &str) -> Result<Outcome, Failure> {
+    pub(crate) fn update(
+        &self,
+        slot: &str,
+        current: &str,
+        may_move: bool,
+    ) -> Result<Outcome, Failure> {
+        let mut moves = None;
         let disk = Disk::new(current);
         let refuse = |text: String| Err(Failure::new(format!("{slot}: {text}")));
         match (&self.source, disk.source()) {
@@ -184,11 +192,14 @@ impl DiskWant {
             (Source::CloudInit(_), Some(DiskSource::Empty)) => return self.create(slot),
             (Source::Disk { storage, .. }, Some(DiskSource::Volume(volid))) if !disk.is_cdrom() => {
                 if volid.storage != *storage {
-                    return refuse(format!(
-                        "the disk is on storage {}, not on {storage}: moving it is not done by \
-                         this module",
-                        volid.storage
-                    ));
+                    if !may_move {
+                        return refuse(format!(
+                            "the disk is on storage {}, not on {storage}: set move to true to have \
+                             it moved there",
+                            volid.storage
+                        ));
+                    }
+                    moves = Some((volid.storage, storage.clone()));
                 }
             }
             (Source::Exactly(wanted), now) => {
@@ -207,7 +218,8 @@ impl DiskWant {
             }
             _ => return refuse(format!("there is another kind of drive: {current}")),
         }
-        self.options_and_size(slot, &disk)
+        let outcome = self.options_and_size(slot, &disk)?;
+        Ok(Outcome { moves, ..outcome })
     }
 
     fn options_and_size(&self, slot: &str, disk: &Disk) -> Result<Outcome, Failure> {

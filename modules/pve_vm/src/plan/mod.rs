@@ -28,14 +28,16 @@ pub(crate) fn plan(params: &Params, found: &Found) -> Result<Vec<Change>, Failur
     let mut plan = match params.state {
         State::Absent => return power::absent(params, guest),
         State::Current => return Ok(Vec::new()),
-        _ if params.update => update::plan(params, &wanted, guest, Making::No)?,
-        _ => Vec::new(),
+        _ => Vec::from_iter(power::migrate(params, guest)?),
     };
-    match params.state {
-        State::Started => plan.extend(power::started(guest)?),
-        State::Stopped => plan.extend(power::stopped(params, guest)),
-        _ if params.is_template() => plan.extend(power::template(params, guest)?),
-        _ => {}
+    if params.update {
+        plan.extend(update::plan(params, &wanted, guest, Making::No)?);
+    }
+    plan.extend(power::restart_if_required(params, guest, &plan));
+    if params.is_template() {
+        plan.extend(power::template(params, guest)?);
+    } else {
+        plan.extend(power::reach(params, guest)?);
     }
     Ok(plan)
 }
@@ -52,8 +54,8 @@ fn made(params: &Params, wanted: &Wanted, source: Option<&Source>) -> Result<Vec
     let label = label(params.name.as_deref(), params.vmid());
     if params.is_template() {
         plan.push(Change::Template { label });
-    } else if params.state == State::Started {
-        plan.push(Change::Start { label });
+    } else {
+        plan.extend(power::first(params, &label));
     }
     Ok(plan)
 }

@@ -2,35 +2,132 @@
 
 use ansible_module::Failure;
 
-use crate::change::Change;
+use super::cloudinit::is_cloudinit;
+use crate::change::{Action, Change, Migration, Patience};
 use crate::found::Guest;
-use crate::params::Params;
+use crate::params::{Params, State};
+use crate::settings::Reboot;
 
-/// The steps that make a machine run.
-///
-/// # Errors
-/// When it is a template.
-pub(crate) fn started(guest: &Guest) -> Result<Vec<Change>, Failure> {
-    let label = guest.label();
-    if guest.is("template") {
-        return Err(Failure::new(format!("{label} is a template, which cannot be started")));
-    }
-    Ok(match (guest.running, guest.status.as_str()) {
-        (true, "paused" | "suspended") => vec![Change::Resume { label }],
-        (true, _) => Vec::new(),
-        // hibernated: its memory waits on the disk
-        (false, _) if guest.lock.as_deref() == Some("suspended") => vec![Change::Resume { label }],
-        (false, _) => vec![Change::Start { label }],
-    })
+/// What a machine does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Now {
+    Stopped,
+    Running,
+    Paused,
+    Hibernated,
 }
 
-/// The steps that make a machine stand still.
-#[must_use]
-pub(crate) fn stopped(params: &Params, guest: &Guest) -> Vec<Change> {
-    if !guest.running {
-        return Vec::new();
+fn now(guest: &Guest) -> Now {
+    match (guest.running, guest.status.as_str()) {
+        (true, "paused" | "suspended") => Now::Paused,
+        (true, _) => Now::Running,
+        // its memory waits on the disk
+        (false, _) if guest.lock.as_deref() == Some("suspended") => Now::Hibernated,
+        (false, _) => Now::Stopped,
     }
-    vec![shutdown(params, guest)]
+}
+
+/// The steps that bring a machine that is there to a state of power.
+///
+/// # Errors
+/// When it is a template and shall run.
+pub(crate) fn reach(params: &Params, guest: &Guest) -> Result<Vec<Change>, Failure> {
+    let now = now(guest);
+    let restart = || Action::Restart { patience: patience(params), pending: Vec::new() };
+    let actions = match (params.state, now) {
+        (State::Started, Now::Running)
+        | (State::Paused, Now::Paused)
+        | (State::Hibernated, Now::Hibernated)
+        | (State::Stopped, Now::Stopped | Now::Hibernated) => vec![],
+        (State::Started | State::Restarted, Now::Stopped) => vec![Action::Start],
+        (State::Started | State::Restarted, Now::Hibernated) | (State::Started, Now::Paused) => {
+            vec![Action::Resume]
+        }
+        (State::Restarted, Now::Running) => vec![restart()],
+        (State::Restarted, Now::Paused) => vec![Action::Resume, restart()],
+        (State::Paused, Now::Running) => vec![Action::Pause],
+        (State::Paused, Now::Stopped) => vec![Action::Start, Action::Pause],
+        (State::Paused, Now::Hibernated) => vec![Action::Resume, Action::Pause],
+        (State::Hibernated, Now::Running) => vec![Action::Hibernate],
+        (State::Hibernated, Now::Stopped) => vec![Action::Start, Action::Hibernate],
+        (State::Hibernated, Now::Paused) => vec![Action::Resume, Action::Hibernate],
+        (State::Stopped, Now::Running) => vec![Action::Shutdown(patience(params))],
+        // halted processors hear no wish to shut down
+        (State::Stopped, Now::Paused) => {
+            vec![Action::Resume, Action::Shutdown(patience(params))]
+        }
+        (State::Present | State::Template | State::Absent | State::Current, _) => vec![],
+    };
+    if guest.is("template") && !actions.is_empty() {
+        let label = guest.label();
+        return Err(Failure::new(format!("{label} is a template, which cannot be started")));
+    }
+    let label = guest.label();
+    Ok(actions.into_iter().map(|action| Change::Power { label: label.clone(), action }).collect())
+}
+
+/// The steps that bring a machine that has just been made to a state of power.
+#[must_use]
+pub(crate) fn first(params: &Params, label: &str) -> Vec<Change> {
+    let actions = match params.state {
+        State::Started | State::Restarted => vec![Action::Start],
+        State::Paused => vec![Action::Start, Action::Pause],
+        State::Hibernated => vec![Action::Start, Action::Hibernate],
+        _ => vec![],
+    };
+    actions.into_iter().map(|action| Change::Power { label: label.to_owned(), action }).collect()
+}
+
+/// The restart that brings settings into force, if the task allows it and the machine goes on
+/// running.
+#[must_use]
+pub(crate) fn restart_if_required(
+    params: &Params,
+    guest: &Guest,
+    plan: &[Change],
+) -> Option<Change> {
+    let wished = params.settings.reboot == Some(Reboot::IfRequired);
+    let stays = matches!(params.state, State::Present | State::Started);
+    if !wished || !stays || now(guest) != Now::Running {
+        return None;
+    }
+    let pending: Vec<String> =
+        guest.pending.keys().filter(|key| !is_cloudinit(key)).cloned().collect();
+    let patience = patience(params);
+    let action = if !pending.is_empty() {
+        Action::Restart { patience, pending }
+    } else if plan.iter().any(|change| matches!(change, Change::Set(_))) {
+        Action::RestartIfPending(patience)
+    } else {
+        return None;
+    };
+    Some(Change::Power { label: guest.label(), action })
+}
+
+/// The step that moves a machine to the node that the task names.
+///
+/// # Errors
+/// When it runs and may not be moved while it does.
+pub(crate) fn migrate(params: &Params, guest: &Guest) -> Result<Option<Change>, Failure> {
+    let Some(to) = params.node().filter(|node| params.migrate && **node != guest.node) else {
+        return Ok(None);
+    };
+    if guest.running && !params.online {
+        return Err(Failure::new(format!(
+            "{} is running on {} and may not be moved while it does: stop it first, or set online \
+             to true",
+            guest.label(),
+            guest.node
+        )));
+    }
+    Ok(Some(Change::Migrate(Migration {
+        label: guest.label(),
+        from: guest.node.clone(),
+        to: to.clone(),
+        online: guest.running,
+        with_local_disks: params.with_local_disks,
+        storage: params.targetstorage.clone(),
+    })))
 }
 
 /// The steps that make a machine a template. What forbids it is looked for before it is stopped.
@@ -62,9 +159,12 @@ pub(crate) fn template(params: &Params, guest: &Guest) -> Result<Vec<Change>, Fa
     Ok(plan)
 }
 
+fn patience(params: &Params) -> Patience {
+    Patience { timeout: params.shutdown_timeout, force: params.force }
+}
+
 fn shutdown(params: &Params, guest: &Guest) -> Change {
-    let timeout = params.shutdown_timeout;
-    Change::Shutdown { label: guest.label(), timeout, force: params.force }
+    Change::Power { label: guest.label(), action: Action::Shutdown(patience(params)) }
 }
 
 /// The steps that remove a machine. What forbids it is looked for before anything is stopped.

@@ -82,7 +82,7 @@ pub(crate) fn plan(
             Want::Options(options) if is_drive(key) => {
                 let disk = DiskWant::new(key, options)?;
                 match current {
-                    Some(current) => disk.update(key, current),
+                    Some(current) => disk.update(key, current, params.move_disks),
                     None => disk.create(key),
                 }
                 .map_err(|failure| failure.context(&format!("failed to plan {label}")))?
@@ -91,6 +91,11 @@ pub(crate) fn plan(
         };
         if let Some(line) = outcome.line {
             edit.set.insert(key.clone(), line);
+        }
+        if let (Some((from, to)), Want::Options(options)) = (outcome.moves, want) {
+            let format = DiskWant::new(key, options)?.format;
+            let (label, disk) = (label.clone(), key.clone());
+            grown.push(Change::Move { label, disk, from, to, format });
         }
         if let Some((from, to)) = outcome.grow {
             grown.push(Change::Grow { label: label.clone(), disk: key.clone(), from, to });

@@ -10,5 +10,6 @@ mod power;
 mod privileges;
 mod refuse;
 mod settings;
+mod states;
 mod support;
 mod update;

@@ -64,19 +64,3 @@ fn b11_another_name_is_another_machine() {
     assert!(web.failed().contains("vmid 104 is db, not web: nothing was changed"));
     assert_eq!(bench.writes(), [""; 0]);
 }
-
-#[test]
-fn a_paused_or_hibernated_machine_is_started_again() {
-    for todisk in [false, true] {
-        let bench = Bench::new();
-        assert!(bench.module(web()).run().changed());
-        bench.suspend(201, todisk);
-        let started = bench.module(json!({"vmid": 201, "state": "started", "wait_timeout": 5}));
-        assert!(started.clone().check().run().changed());
-        let real = started.run();
-        assert!(real.changed(), "{}", real.stdout);
-        assert_eq!(real.plan(), ["resume vm web (201)"]);
-        assert_eq!(real.result["status"], "running");
-        assert!(!started.run().changed());
-    }
-}

@@ -12,7 +12,10 @@ fn bad_input_is_refused_before_any_request() {
         (json!({"cores": "many"}), &["cores", "many"]),
         (
             json!({"state": "running"}),
-            &["state", "present, started, stopped, template, absent, current"],
+            &[
+                "state",
+                "present, started, stopped, restarted, paused, hibernated, template, absent, current",
+            ],
         ),
         (json!({"bios": "uefi"}), &["bios", "seabios, ovmf"]),
         (json!({"net": {"eth0": "virtio"}}), &["net: 'eth0' is not one of net0 to net31"]),
@@ -28,7 +31,7 @@ fn bad_input_is_refused_before_any_request() {
         (json!({"clone": "x"}), &["clone", "image"]),
         (json!({"snapname": "x"}), &["snapname: it is the snapshot of a machine to copy"]),
         (json!({"archive": "local:iso/x.iso", "image": null}), &["archive: it is no backup"]),
-        (json!({"template": true}), &["template: a template cannot be started"]),
+        (json!({"template": true}), &["template: a template does not run"]),
         (json!({"api_fingerprint": "zz"}), &["api_fingerprint"]),
     ] {
         let outcome = bench.module(web()).args(args.clone()).run();

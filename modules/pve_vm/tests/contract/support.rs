@@ -1,11 +1,8 @@
 //! A lab, and what it saw.
 
-use std::time::Duration;
-
 use harness::Module;
-use pve_client::{Client, ConnectOptions, Form};
+use pve_client::{Client, ConnectOptions};
 use pve_lab::{Lab, LabConfig};
-use pve_types::Vmid;
 use secret::Secret;
 use serde_json::{Map, Value, json};
 
@@ -51,8 +48,8 @@ impl Bench {
             .args(args)
     }
 
-    /// Lets a machine pause, or hibernate.
-    pub(crate) fn suspend(&self, vmid: u32, todisk: bool) {
+    /// Speaks to the lab as its own token.
+    pub(crate) fn with_client<T>(&self, act: impl AsyncFnOnce(Client) -> T) -> T {
         let (id, secret) = self.lab.token();
         let options = ConnectOptions {
             api_host: self.lab.url(),
@@ -63,12 +60,7 @@ impl Bench {
         };
         let client = Client::connect(&options).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            let node = "pve1".parse().unwrap();
-            let qemu = client.node(&node).qemu(Vmid::new(vmid).unwrap());
-            let upid = qemu.suspend(&Form::new().flag("todisk", todisk)).await.unwrap();
-            client.wait(&upid, Duration::from_secs(20)).await.unwrap();
-        });
+        runtime.block_on(act(client))
     }
 
     /// The token's secret.

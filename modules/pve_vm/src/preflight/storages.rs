@@ -1,123 +1,16 @@
-//! What can be known to stand against a plan before its first write, all of it at once.
-//!
-//! Only what the plan needs is asked for, so that it costs nothing when there is nothing to change.
-//! What the caller may not read is passed over: the server says it when the time comes.
+//! Storages: there, in use, for this content, holding what is asked of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ansible_module::Failure;
-use pve_client::{Client, Form, Kind, StorageStatus};
-use pve_types::property::{Disk, DiskSource, NetDevice};
-use pve_types::{NodeName, StorageId, Vmid, VolId, slot};
-use serde::Deserialize;
+use pve_client::{Client, StorageStatus};
+use pve_types::property::{Disk, DiskSource};
+use pve_types::{NodeName, StorageId, VolId};
 
-use crate::change::{Change, Creation, From};
-use crate::found::Found;
+use crate::change::{Creation, From};
 use crate::plan::create::is_drive;
-use crate::privileges;
-use crate::target::Session;
 
-/// Looks for what stands against a plan.
-///
-/// # Errors
-/// Names everything that was found.
-pub(crate) async fn check(
-    session: &Session,
-    found: &Found,
-    plan: &[Change],
-) -> Result<(), Failure> {
-    let mut problems = Vec::new();
-    let client = &session.client;
-    for change in plan {
-        match change {
-            Change::Create(made) => creation(client, made, &mut problems).await,
-            Change::Set(edit) => {
-                let Some((node, config)) = before(found, plan) else { continue };
-                let added: BTreeMap<String, String> = edit
-                    .set
-                    .iter()
-                    .filter(|(key, line)| config.get(*key) != Some(line))
-                    .map(|(key, line)| (key.clone(), line.clone()))
-                    .collect();
-                storages(client, node, &added, &mut problems).await;
-                bridges(client, node, &added, &mut problems).await;
-            }
-            _ => {}
-        }
-    }
-    problems.dedup();
-    privileges::check(client, found, plan, &mut problems).await;
-    match problems.as_slice() {
-        [] => Ok(()),
-        [one] => Err(Failure::new(format!("before anything was changed: {one}"))),
-        many => Err(Failure::new(format!(
-            "before anything was changed, {} problems were found: {}",
-            many.len(),
-            many.join("; ")
-        ))
-        .with("problems", many)),
-    }
-}
-
-/// Where the machine is and what it is like before its settings are changed; one that is made from
-/// another is like that one.
-fn before<'a>(
-    found: &'a Found,
-    plan: &'a [Change],
-) -> Option<(&'a NodeName, &'a BTreeMap<String, String>)> {
-    if let Some(guest) = &found.guest {
-        return Some((&guest.node, &guest.config));
-    }
-    plan.iter().find_map(|change| match change {
-        Change::Create(creation) => Some((&creation.node, &creation.config)),
-        _ => None,
-    })
-}
-
-async fn creation(client: &Client, creation: &Creation, problems: &mut Vec<String>) {
-    if !node(client, &creation.node, problems).await {
-        return;
-    }
-    free(client, creation, problems).await;
-    match &creation.from {
-        From::Config => storages(client, &creation.node, &creation.config, problems).await,
-        from => copies(client, creation, from, problems).await,
-    }
-    bridges(client, &creation.node, &creation.config, problems).await;
-}
-
-/// Whether the node is there; false as well when nothing more can be asked of it.
-async fn node(client: &Client, name: &NodeName, problems: &mut Vec<String>) -> bool {
-    let Ok(rows) = client.nodes().await else { return true };
-    match rows.iter().find(|row| row.node == *name) {
-        None => {
-            let names: Vec<&str> = rows.iter().map(|row| row.node.as_str()).collect();
-            problems.push(format!(
-                "there is no node {name}: the cluster has {}",
-                if names.is_empty() { "none that may be seen".into() } else { names.join(", ") }
-            ));
-            false
-        }
-        Some(row) if row.status == "offline" => {
-            problems.push(format!("node {name} is offline"));
-            false
-        }
-        Some(_) => true,
-    }
-}
-
-/// Whether the number is free. The list of guests may not show one that the caller may not see.
-async fn free(client: &Client, creation: &Creation, problems: &mut Vec<String>) {
-    let Some(vmid) = creation.vmid else { return };
-    if let Err(error) = client.next_id(Some(vmid)).await
-        && matches!(error.kind(), Some(Kind::Exists))
-    {
-        problems
-            .push(format!("vmid {vmid} is taken by a guest that the caller may not see ({error})"));
-    }
-}
-
-async fn storages(
+/// Storages that drives are made on, and volumes that they are made from.
+pub(super) async fn storages(
     client: &Client,
     node: &NodeName,
     lines: &BTreeMap<String, String>,
@@ -168,7 +61,12 @@ async fn storages(
 }
 
 /// Where the disks of a copy or of a restored machine go to.
-async fn copies(client: &Client, creation: &Creation, from: &From, problems: &mut Vec<String>) {
+pub(super) async fn copies(
+    client: &Client,
+    creation: &Creation,
+    from: &From,
+    problems: &mut Vec<String>,
+) {
     let drives: Vec<Disk> = creation
         .config
         .iter()
@@ -263,45 +161,17 @@ async fn present(
     ));
 }
 
-#[derive(Deserialize)]
-struct Interface {
-    #[serde(default)]
-    iface: String,
-}
-
-/// A bridge that is missing is accepted by PVE, and then the machine does not start.
-async fn bridges(
+/// The storage that a disk is moved to.
+pub(super) async fn target(
     client: &Client,
     node: &NodeName,
-    lines: &BTreeMap<String, String>,
+    disk: &str,
+    storage: &StorageId,
     problems: &mut Vec<String>,
 ) {
-    let wanted: BTreeMap<String, &String> = lines
-        .iter()
-        .filter(|(key, _)| slot(key).is_some_and(|(family, _)| family == "net"))
-        .filter_map(|(key, line)| Some((NetDevice::new(line).bridge()?.to_owned(), key)))
-        .collect();
-    if wanted.is_empty() {
-        return;
-    }
-    let path = format!("/nodes/{node}/network");
-    let query = Form::new().text("type", "any_bridge");
-    let Ok(rows) = client.get::<Vec<Interface>>(&path, &query).await else { return };
-    for (bridge, key) in wanted {
-        if rows.iter().any(|row| row.iface == bridge) {
-            continue;
-        }
-        let names: Vec<&str> = rows.iter().map(|row| row.iface.as_str()).collect();
-        problems.push(format!(
-            "{key}: there is no bridge {bridge} on {node} that the caller may see; it has {}",
-            if names.is_empty() { "none".to_owned() } else { names.join(", ") }
-        ));
-    }
-}
-
-/// The path at which privileges for a machine count.
-pub(crate) fn guest_path(vmid: Option<Vmid>) -> String {
-    vmid.map_or_else(|| "/vms".to_owned(), |vmid| format!("/vms/{vmid}"))
+    let Ok(rows) = client.node(node).storages().await else { return };
+    let problem = storage_problem(&rows, node, storage, "images");
+    problems.extend(problem.map(|problem| format!("{disk}: {problem}")));
 }
 
 #[cfg(test)]
