@@ -72,6 +72,13 @@ impl Fleet {
         self
     }
 
+    /// With this refusal at a path once it has answered with what was said before.
+    pub(crate) fn then_refusal(mut self, path: &str, status: u16, message: &str) -> Self {
+        let refusal = Route::Refusal(status, message.to_owned());
+        self.routes.entry(path.to_owned()).or_default().push_back(refusal);
+        self
+    }
+
     fn route(mut self, path: &str, route: Route) -> Self {
         self.routes.insert(path.to_owned(), VecDeque::from([route]));
         self

@@ -5,6 +5,8 @@ mod address;
 #[cfg(test)]
 mod ansible;
 #[cfg(test)]
+mod cache;
+#[cfg(test)]
 mod clusters;
 #[cfg(test)]
 mod configuration;
@@ -30,3 +32,5 @@ mod reading;
 mod server;
 #[cfg(test)]
 mod specs;
+#[cfg(test)]
+mod wishes;
