@@ -1,6 +1,7 @@
 //! A lab: a PVE of its own on a port of the loopback interface.
 
 mod access;
+mod backup;
 mod faults;
 
 use std::collections::HashMap;
@@ -49,6 +50,8 @@ pub struct LabConfig {
     pub lag: Duration,
     /// Added to every answer.
     pub latency: Duration,
+    /// How many nodes a new lab has: `pve1`, `pve2`, ...
+    pub nodes: u32,
     /// How many calls a node works on at a time, if that matters.
     pub places: Option<usize>,
     /// Guests that are there from the beginning, made from a seed.
@@ -69,6 +72,7 @@ impl Default for LabConfig {
             delays: 0.0,
             lag: Duration::ZERO,
             latency: Duration::ZERO,
+            nodes: 1,
             places: None,
             fleet: None,
             driver: None,
@@ -111,7 +115,7 @@ impl Lab {
             .with_context(|| format!("failed to make {}", dir.display()))?;
         let mut state = match State::load(&dir).context("failed to read the lab's state")? {
             Some(state) => state,
-            None => start::state(&dir, config.start)?,
+            None => start::state(&dir, config.start, config.nodes)?,
         };
         state.cluster.access.old = config.version == PveVersion::V8;
         let state_only = config.driver.is_none().then(|| Arc::new(StateOnly::new()));

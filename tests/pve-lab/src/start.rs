@@ -61,7 +61,7 @@ fn grant(who: &str, path: &str, role: &str) -> Grant {
 }
 
 /// A new state.
-pub(crate) fn state(dir: &Path, start: Start) -> anyhow::Result<State> {
+pub(crate) fn state(dir: &Path, start: Start, count: u32) -> anyhow::Result<State> {
     let recordings = start == Start::Recordings;
     let mut storages = IndexMap::new();
     storages.insert("local".to_owned(), storage(dir, "local", "/var/lib/vz", CONTENT));
@@ -79,7 +79,10 @@ pub(crate) fn state(dir: &Path, start: Start) -> anyhow::Result<State> {
         access.acl.push(grant(name, "/", "Administrator"));
     }
     let mut nodes = IndexMap::new();
-    nodes.insert("pve1".to_owned(), node("pve1", 1, &["vmbr0", "vmbr1"]));
+    for number in 1..=count.max(1) {
+        let name = format!("pve{number}");
+        nodes.insert(name.clone(), node(&name, number as usize, &["vmbr0", "vmbr1"]));
+    }
     let cluster =
         Cluster { nodes, storages, access, ticket_key: random::uuid(), ..Cluster::default() };
     for storage in cluster.storages.values() {

@@ -3,63 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod client;
+mod session;
 
 use std::time::{Duration, Instant};
 
-use client::{Answer, Client};
-use pve_lab::{AgentScript, CallFault, Fleet, Lab, LabConfig, TaskFault};
+use pve_lab::{AgentScript, CallFault, Fleet, LabConfig, TaskFault};
 use serde_json::{Value, json};
-
-struct Session {
-    lab: Lab,
-    client: Client,
-}
-
-impl Session {
-    fn new(config: LabConfig) -> Self {
-        let lab = Lab::start(config);
-        let client = Client::new(lab.port(), lab.ca_pem());
-        Self { lab, client }
-    }
-
-    fn headers(&self) -> Vec<(String, String)> {
-        let (id, secret) = self.lab.token();
-        vec![("Authorization".to_owned(), format!("PVEAPIToken={id}={secret}"))]
-    }
-
-    fn call(&self, method: &str, path: &str, body: &str) -> Answer {
-        let body = (!body.is_empty()).then_some((body, false));
-        self.client.call(method, &format!("/api2/json{path}"), &self.headers(), body)
-    }
-
-    fn get(&self, path: &str) -> Value {
-        self.call("GET", path, "").json()["data"].clone()
-    }
-
-    /// Carries out a call that begins a task, and returns how the task ended.
-    fn task(&self, method: &str, path: &str, body: &str) -> String {
-        let answer = self.call(method, path, body).json();
-        let upid =
-            answer["data"].as_str().unwrap_or_else(|| panic!("no task: {answer}")).to_owned();
-        let end = Instant::now() + Duration::from_secs(20);
-        while Instant::now() < end {
-            let status = self.get(&format!("/nodes/pve1/tasks/{upid}/status"));
-            if status["status"] == "stopped" {
-                return status["exitstatus"].as_str().unwrap().to_owned();
-            }
-            std::thread::yield_now();
-        }
-        panic!("{upid} does not end");
-    }
-
-    fn create(&self, vmid: u32) {
-        let body = format!(
-            "vmid={vmid}&name=vm{vmid}&agent=1&net0=virtio%2Cbridge%3Dvmbr0\
-             &scsi0=local%3A0%2Cimport-from%3Dlocal%3Aimport%2Fdebian-13.qcow2"
-        );
-        assert_eq!(self.task("POST", "/nodes/pve1/qemu", &body), "OK");
-    }
-}
+use session::Session;
 
 fn session() -> Session {
     Session::new(LabConfig::default())

@@ -112,7 +112,10 @@ fn spawn(options: &Options, dir: &Path, log: &Path) -> anyhow::Result<Child> {
         command.arg("--state-only");
     }
     if let Some(fleet) = options.fleet {
-        command.args(["--fleet", &fleet.to_string(), "--nodes", &options.nodes.to_string()]);
+        command.args(["--fleet", &fleet.to_string()]);
+    }
+    if let Some(nodes) = options.nodes {
+        command.args(["--nodes", &nodes.to_string()]);
     }
     if options.hostile {
         command.arg("--hostile");

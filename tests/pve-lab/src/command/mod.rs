@@ -85,9 +85,9 @@ struct Options {
     /// So many guests are there from the beginning, in memory only.
     #[arg(long, requires = "state_only")]
     fleet: Option<u32>,
-    /// On how many nodes the fleet is.
-    #[arg(long, requires = "fleet", default_value_t = 3)]
-    nodes: u32,
+    /// How many nodes a new lab has; 1 unless there is a fleet, which is on 3.
+    #[arg(long)]
+    nodes: Option<u32>,
     /// The fleet's names, notes and agents try to do harm.
     #[arg(long, requires = "fleet")]
     hostile: bool,
@@ -176,10 +176,11 @@ fn start(options: &Options, dir: &Path) -> anyhow::Result<Lab> {
         },
         delays: options.delays,
         lag: Duration::try_from_secs_f64(options.lag).context("--lag is no time")?,
+        nodes: options.nodes.unwrap_or(1),
         driver,
         fleet: options.fleet.map(|guests| Fleet {
             guests,
-            nodes: options.nodes,
+            nodes: options.nodes.unwrap_or(3),
             hostile: options.hostile,
             ..Fleet::default()
         }),

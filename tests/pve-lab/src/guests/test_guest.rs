@@ -1,5 +1,6 @@
 //! A guest for tests of modules: no PVE, just a Debian to run things in.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -163,15 +164,34 @@ impl TestGuest {
     ///
     /// Panics if the guest does not run.
     pub fn console(&self, command: &str) -> Output {
+        finish(&mut self.console_command(&["sh", "-c", command]), &[])
+    }
+
+    /// Runs a module's binary that lies in the guest and kills it before its step of this number;
+    /// [`harness::crash::kill_before`] says what a step is. Gives the step, or nothing if the
+    /// module came to its end.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the guest does not run.
+    pub fn kill_before(
+        &self,
+        program: &str,
+        args_file: &str,
+        number: usize,
+        counts: impl Fn(&str) -> bool,
+    ) -> Option<String> {
+        let command = self.console_command(&harness::crash::held(program, args_file));
+        harness::crash::kill_before(command, number, counts)
+    }
+
+    fn console_command(&self, words: &[impl AsRef<OsStr>]) -> Command {
         let init = self.shared.machines.home().of(self.vmid).init();
         #[expect(clippy::expect_used, reason = "for tests only, and documented")]
         let init = init.expect("the guest runs").to_string();
-        finish(
-            host::command("nsenter")
-                .args(["-t", &init, "-m", "-u", "-i", "-n", "-p", "--"])
-                .args(["sh", "-c", command]),
-            &[],
-        )
+        let mut command = host::command("nsenter");
+        command.args(["-t", &init, "-m", "-u", "-i", "-n", "-p", "--"]).args(words);
+        command
     }
 
     /// Copies a file into the guest, with its mode.

@@ -91,7 +91,11 @@ pub(crate) fn bridges(call: &Call, set: &Section) -> Result<(), ApiError> {
         let (_, _, rest) = net_parts(value);
         let bridge = rest.iter().find(|(key, _)| key == "bridge");
         let Some((_, bridge)) = bridge else { continue };
-        call.require(&format!("/sdn/zones/localnetwork/{bridge}"), "SDN.Use")?;
+        let mut path = format!("/sdn/zones/localnetwork/{bridge}");
+        if let Some((_, tag)) = rest.iter().find(|(key, _)| key == "tag") {
+            path = format!("{path}/{tag}");
+        }
+        call.require(&path, "SDN.Use")?;
     }
     Ok(())
 }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use super::super::super::call::{Call, TaskHandle};
 use super::super::super::error::{ApiError, ApiResult};
 use super::super::super::size;
-use super::{values, volumes};
+use super::{checks, values, volumes};
 use crate::driver::VolumeFormat;
 use crate::shared::Shared;
 use crate::state::config::{Config, Section};
 use crate::state::guest::{Drive, drives, is_disk, is_slot, is_unused};
+use crate::state::storage::Volume;
 use crate::state::{Guest, Kind};
 
 struct Plan {
@@ -77,6 +78,14 @@ pub(crate) fn clone(call: Call) -> ApiResult {
         let format = call.params.get("format").map(volumes::format_of);
         Plan { source: source.clone(), newid, full, storage, format }
     };
+    for (_, drive) in drives(&plan.source) {
+        let Some(volume) = Volume::parse(&drive.file).filter(|volume| volume.vmid.is_some()) else {
+            continue;
+        };
+        let storage = plan.storage.as_ref().unwrap_or(&volume.storage);
+        call.require(&format!("/storage/{storage}"), "Datastore.AllocateSpace")?;
+    }
+    checks::bridges(&call, &plan.source)?;
     reserve(&call, newid, &target, call.params.get("pool"));
     let named = call.params.get("name").map(str::to_owned);
     let description = call.params.get("description").map(str::to_owned);

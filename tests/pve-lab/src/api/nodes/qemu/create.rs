@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::super::super::call::{Call, TaskHandle};
 use super::super::super::error::{ApiError, ApiResult};
 use super::super::super::params::Param;
-use super::{checks, power, values, volumes};
+use super::{checks, power, restore, values, volumes};
 use crate::shared::Shared;
 use crate::state::config::{Config, Section};
 use crate::state::guest::{default_boot, is_disk};
@@ -71,8 +71,8 @@ pub(crate) fn create(call: Call) -> ApiResult {
     if !allowed {
         return Err(ApiError::forbidden(""));
     }
-    if call.params.get("archive").is_some() {
-        return Err(ApiError::internal("the lab has no backups to restore from"));
+    if let Some(archive) = call.params.get("archive") {
+        return restore::restore(&call, archive, pool.as_deref());
     }
     let mut set = settings(&call, OPTIONS)?;
     ssh_keys(&set)?;
@@ -122,7 +122,7 @@ pub(crate) fn create(call: Call) -> ApiResult {
 }
 
 /// Puts an empty, locked configuration in place, so that nobody else takes the number.
-fn reserve(call: &Call, vmid: u32, pool: Option<&str>) -> Result<(), ApiError> {
+pub(crate) fn reserve(call: &Call, vmid: u32, pool: Option<&str>) -> Result<(), ApiError> {
     let known_from = call.shared.known_from();
     let mut state = call.state();
     if let Some(other) = state.guests.get(&vmid) {

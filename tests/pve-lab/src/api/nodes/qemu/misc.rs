@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 use super::super::super::call::Call;
 use super::super::super::error::{ApiError, ApiResult};
 use super::{snapshot, volumes};
+use crate::shared::Shared;
+use crate::state::Guest;
 use crate::state::guest::{Drive, drives, is_unused};
 use crate::state::now;
 
@@ -62,6 +64,18 @@ pub(crate) fn migrate_check(call: Call) -> ApiResult {
     Ok(row)
 }
 
+/// The disks that the other nodes do not see.
+fn local_disks(shared: &Shared, guest: &Guest) -> Vec<String> {
+    drives(&guest.config.main)
+        .into_iter()
+        .filter(|(_, drive)| !drive.is_cdrom() || drive.is_cloudinit())
+        .filter(|(_, drive)| {
+            volumes::locate(shared, &drive.file).is_ok_and(|(_, storage)| !storage.shared)
+        })
+        .map(|(_, drive)| drive.file)
+        .collect()
+}
+
 /// Moves the VM to another node. Its files stay where they are: all nodes share the lab's disk.
 pub(crate) fn migrate(call: Call) -> ApiResult {
     let vmid = call.vmid();
@@ -80,10 +94,26 @@ pub(crate) fn migrate(call: Call) -> ApiResult {
         }
     }
     let (shared, node) = (Arc::clone(&call.shared), call.node().to_owned());
+    let with_local_disks = call.params.flag("with-local-disks");
     call.task("qmigrate", &vmid.to_string(), move |task| {
         let _lock = shared.locks.take(vmid, shared.lock_timeout())?;
+        let guest = {
+            let state = shared.state();
+            let guest = state.vm(&node, vmid)?;
+            guest.check_lock()?;
+            guest.clone()
+        };
+        let local = local_disks(&shared, &guest);
+        if guest.running.is_some() && !with_local_disks && !local.is_empty() {
+            for volid in local {
+                task.log(format!(
+                    "ERROR: can't migrate '{volid}': can't live migrate attached local disks \
+                     without with-local-disks option"
+                ));
+            }
+            return Err("migration aborted".to_owned());
+        }
         let mut state = shared.state();
-        state.vm(&node, vmid)?.check_lock()?;
         if let Some(mut guest) = state.guests.get(&vmid).cloned() {
             state.remove_guest(vmid);
             guest.node.clone_from(&target);

@@ -103,6 +103,10 @@ pub(crate) fn bring_up(
         let mut state = shared.state();
         let bridges = state.cluster.nodes.get(node).map(|n| n.bridges.clone()).unwrap_or_default();
         let guest = state.vm_mut(node, vmid)?;
+        // one that hibernates is resumed by a start
+        if guest.setting("lock") == Some("suspended") {
+            guest.config.main.remove("lock");
+        }
         guest.check_lock()?;
         if guest.is_template() {
             return Err("you can't start a vm if it's a template".to_owned());

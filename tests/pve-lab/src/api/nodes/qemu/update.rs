@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::super::super::call::Call;
 use super::super::super::error::ApiError;
 use super::disks::{self, Change};
-use super::{checks, create, values};
+use super::{checks, create, password, values};
 use crate::shared::Shared;
 use crate::state::config::{Config, Section};
 use crate::state::guest::{Drive, is_disk, is_slot, is_unused};
@@ -40,7 +40,7 @@ impl Update {
         if call.params.flag("skiplock") && !call.who.is_root() {
             return Err(ApiError::param("skiplock", "Only root may use this option."));
         }
-        let wanted = Self {
+        let mut wanted = Self {
             set: create::settings(call, OPTIONS)?,
             delete: call.params.list("delete"),
             revert: call.params.list("revert"),
@@ -63,6 +63,9 @@ impl Update {
             if !known {
                 return Err(ApiError::param("delete", format!("unknown option '{key}'")));
             }
+        }
+        if let Some(password) = wanted.set.get_mut("cipassword") {
+            *password = password::hashed(password);
         }
         for key in &wanted.revert {
             if call.shared.schema.setting(key).is_none() {
