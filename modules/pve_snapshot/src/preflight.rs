@@ -35,20 +35,14 @@ async fn privileges(session: &Session, guest: &Guest, plan: &[Change]) -> Option
     let granted = session.client.permissions(Some(&path)).await.ok()?;
     let mut lacking: Vec<&str> = Vec::new();
     for change in plan {
-        // of each list one is enough
-        let needed: &[&[&str]] = match change {
-            Change::Rollback { runs: true, .. } => {
-                &[&["VM.Snapshot.Rollback", "VM.Snapshot"], &["VM.PowerMgmt"]]
-            }
-            Change::Rollback { .. } => &[&["VM.Snapshot.Rollback", "VM.Snapshot"]],
-            _ => &[&["VM.Snapshot"]],
+        // one is enough; the start after going back is part of PVE's task and needs no other
+        let any: &[&str] = match change {
+            Change::Rollback { .. } => &["VM.Snapshot.Rollback", "VM.Snapshot"],
+            _ => &["VM.Snapshot"],
         };
-        for any in needed {
-            if !any.iter().any(|privilege| granted.has(&path, privilege))
-                && !lacking.contains(&any[0])
-            {
-                lacking.push(any[0]);
-            }
+        if !any.iter().any(|privilege| granted.has(&path, privilege)) && !lacking.contains(&any[0])
+        {
+            lacking.push(any[0]);
         }
     }
     (!lacking.is_empty()).then(|| {
