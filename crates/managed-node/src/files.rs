@@ -107,7 +107,7 @@ impl Node {
                 .map_err(|source| Self::error("look at", &path.join(&name), source))?;
             names.push(Entry { name, kind });
         }
-        names.sort_by(|a, b| a.name.cmp(&b.name));
+        names.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         Ok(names)
     }
 

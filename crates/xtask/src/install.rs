@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use crate::workspace::{COLLECTION, Module, Workspace, file_name, program, run as run_command};
 
 const MUSL: &str = "x86_64-unknown-linux-musl";
-/// Tells the linker to leave the tables for unwinding out.
+/// Tells the linker to leave the tables for unwinding out; see docs/decisions/0006.
 const NO_TABLES: &str = "crates/xtask/src/install/no_tables.ld";
 const INVENTORY: &str = "pve_inventory";
 /// Look-ups through NSS: a guest module that links one of these crashes on a managed node.

@@ -127,6 +127,6 @@ fn files(node: &Node) -> Result<Vec<(String, Vec<u8>)>, Error> {
             }
         }
     }
-    files.sort();
+    files.sort_unstable();
     Ok(files)
 }

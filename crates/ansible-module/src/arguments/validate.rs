@@ -160,12 +160,14 @@ fn is_given(given: &Map<String, Value>, made: &Map<String, Value>, name: &str) -
 /// task does give is left out: the task knows better than the environment.
 fn from_environment(spec: &Spec, given: &mut Map<String, Value>, fall_back: FallBack<'_>) {
     let FallBack { env, meta, taken } = fall_back;
-    let from_task: BTreeSet<String> =
+    let from_task: Vec<String> =
         given.iter().filter(|(_, value)| *value != "").map(|(name, _)| name.clone()).collect();
     for option in &spec.options {
         let excluded = meta.mutually_exclusive.iter().any(|group| {
             group.contains(&option.name.as_str())
-                && group.iter().any(|other| *other != option.name && from_task.contains(*other))
+                && group.iter().any(|other| {
+                    *other != option.name && from_task.iter().any(|name| name == other)
+                })
         });
         if excluded || from_task.contains(&option.name) {
             continue;

@@ -35,7 +35,7 @@ impl Scrubber {
             }
         }
         forms.retain(|form| form.chars().count() >= SHORTEST);
-        forms.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        forms.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         forms.dedup();
         Self { whole: secrets.to_vec(), forms }
     }

@@ -71,12 +71,12 @@ fn part(image: &[u8], offset: u64, size: u64) -> Result<&[u8]> {
     image.get(start..end).context("the file is cut short")
 }
 
-pub(super) fn number(bytes: &[u8], at: usize, size: usize) -> Result<u64> {
+fn number(bytes: &[u8], at: usize, size: usize) -> Result<u64> {
     let bytes = bytes.get(at..at + size).context("the file is cut short")?;
     Ok(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }
 
-pub(super) fn text(bytes: &[u8], at: usize) -> String {
+fn text(bytes: &[u8], at: usize) -> String {
     let bytes = bytes.get(at..).unwrap_or_default();
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()

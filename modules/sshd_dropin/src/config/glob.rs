@@ -61,7 +61,7 @@ pub(crate) fn expand(pattern: &str, list: &dyn Fn(&str) -> Vec<String>) -> Vec<S
         }
         found = next;
     }
-    found.sort();
+    found.sort_unstable();
     found
 }
 
