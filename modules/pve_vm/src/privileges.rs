@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pve_client::{Client, Permissions};
 use pve_types::property::{Disk, DiskSource, NetDevice, Options};
-use pve_types::{Setting, slot};
+use pve_types::{Setting, Vmid, VolId, slot};
 
 use crate::change::{Change, From};
 use crate::found::Found;
@@ -14,6 +14,9 @@ use crate::preflight::guest_path;
 
 /// Paths and what is needed there; of each list one is enough.
 type Needs = BTreeMap<String, BTreeSet<Vec<&'static str>>>;
+
+/// What shows the volumes of a storage.
+const READ: &[&str] = &["Datastore.Audit", "Datastore.AllocateSpace"];
 
 /// Looks for privileges that are missing.
 pub(crate) async fn check(
@@ -151,10 +154,13 @@ fn needs(found: &Found, plan: &[Change]) -> Needs {
                         continue;
                     }
                     From::Clone { vmid: of, .. } => add(guest_path(Some(*of)), &["VM.Clone"]),
-                    From::Archive { archive, .. } => add(
-                        format!("/storage/{}", archive.storage),
-                        &["Datastore.AllocateSpace", "Datastore.Allocate"],
-                    ),
+                    From::Archive { archive, .. } => {
+                        let storage = format!("/storage/{}", archive.storage);
+                        add(storage, &["Datastore.AllocateSpace", "Datastore.Allocate"]);
+                        if let Some(owner) = owner(archive) {
+                            add(format!("/vms/{owner}"), &["VM.Backup"]);
+                        }
+                    }
                 }
                 for (key, line) in &creation.config {
                     copied(key, line, &mut add);
@@ -218,15 +224,35 @@ fn resources(key: &str, line: &str, add: &mut impl FnMut(String, &[&'static str]
         Some(("virtiofs", _)) => mapping(key, line, "dirid", "dir", add),
         // it changes what the host does when it boots
         None if key == "startup" => add("/".to_owned(), &["Sys.Modify"]),
-        _ => match Disk::new(line).source() {
-            Some(DiskSource::Allocate { storage, .. } | DiskSource::NewCloudInit(storage))
-                if crate::plan::create::is_drive(key) =>
-            {
-                add(format!("/storage/{storage}"), &["Datastore.AllocateSpace"]);
+        _ if !crate::plan::create::is_drive(key) => {}
+        _ => {
+            let disk = Disk::new(line);
+            let import = disk.get("import-from").and_then(|text| text.parse::<VolId>().ok());
+            match import.as_ref().map(|volid| (volid, owner(volid))) {
+                // a disk of another machine is copied as a clone copies it
+                Some((_, Some(owner))) => add(format!("/vms/{owner}"), &["VM.Clone"]),
+                Some((volid, None)) => add(format!("/storage/{}", volid.storage), READ),
+                None => {}
             }
-            _ => {}
-        },
+            match disk.source() {
+                Some(DiskSource::Allocate { storage, .. } | DiskSource::NewCloudInit(storage)) => {
+                    add(format!("/storage/{storage}"), &["Datastore.AllocateSpace"]);
+                }
+                Some(DiskSource::Volume(volid)) if volid.content().is_some() => {
+                    add(format!("/storage/{}", volid.storage), READ);
+                }
+                _ => {}
+            }
+        }
     }
+}
+
+/// The number of the machine that a volume or a backup is of, which is in its name.
+fn owner(volid: &VolId) -> Option<Vmid> {
+    let name = volid.file_name();
+    let rest =
+        ["vm-", "base-", "vzdump-qemu-"].iter().find_map(|start| name.strip_prefix(start))?;
+    rest.split('-').next()?.parse().ok()
 }
 
 /// Devices of the host are used by the name that the cluster gives them.

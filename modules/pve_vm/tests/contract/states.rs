@@ -1,6 +1,5 @@
 //! Every state from every state, moves, and what waits for a restart.
 
-use pve_client::Form;
 use pve_lab::{Fleet, LabConfig};
 use serde_json::json;
 
@@ -185,13 +184,5 @@ impl Bench {
             let node = "pve1".parse().unwrap();
             client.node(&node).qemu(vmid.to_string().parse().unwrap()).status().await.unwrap().pid
         })
-    }
-
-    /// A call that is no business of the module's.
-    fn post(&self, path: &str, params: &[(&str, &str)]) {
-        let form: Form = params.iter().copied().collect();
-        self.with_client(async |client| {
-            let _: serde_json::Value = client.post(path, &form).await.unwrap();
-        });
     }
 }

@@ -1,7 +1,7 @@
 //! A lab, and what it saw.
 
 use harness::Module;
-use pve_client::{Client, ConnectOptions};
+use pve_client::{Client, ConnectOptions, Form};
 use pve_lab::{Lab, LabConfig};
 use secret::Secret;
 use serde_json::{Map, Value, json};
@@ -61,6 +61,14 @@ impl Bench {
         let client = Client::connect(&options).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(act(client))
+    }
+
+    /// A call that is no business of the module's.
+    pub(crate) fn post(&self, path: &str, params: &[(&str, &str)]) {
+        let form: Form = params.iter().copied().collect();
+        self.with_client(async |client| {
+            let _: serde_json::Value = client.post(path, &form).await.unwrap();
+        });
     }
 
     /// The token's secret.
