@@ -221,6 +221,12 @@ impl Lab {
     }
 }
 
+impl AsRef<Lab> for Lab {
+    fn as_ref(&self) -> &Lab {
+        self
+    }
+}
+
 impl Drop for Lab {
     fn drop(&mut self) {
         drop(self.stop.take());

@@ -140,7 +140,8 @@ fn each_call_needs_its_privilege_in_the_words_of_pve() {
     for (privilege, body, needed) in [
         ("VM.Config.CPU", "cores=2", "memory=256"),
         ("VM.Config.Memory", "memory=256", "onboot=1"),
-        ("VM.Config.Options", "onboot=1", "ciuser=a"),
+        ("VM.Config.Options", "onboot=1", "startup=order%3D1"),
+        ("VM.Config.Options", "onboot=0", "ciuser=a"),
         ("VM.Config.Cloudinit", "ciuser=a", "vga=std"),
         ("VM.Config.HWType", "vga=std", "cores=3"),
     ] {
@@ -150,7 +151,9 @@ fn each_call_needs_its_privilege_in_the_words_of_pve() {
         assert_eq!(put(body).status, 200, "{privilege}");
         let refused = put(needed);
         assert_eq!(refused.status, 403, "{privilege} is enough for {needed}");
-        assert!(refused.reason.starts_with("Permission check failed (/vms/100, VM.Config."));
+        let place = if needed.starts_with("startup") { "/, Sys." } else { "/vms/100, VM.Config." };
+        let text = format!("Permission check failed ({place}");
+        assert!(refused.reason.starts_with(&text), "{refused:?}");
     }
     // a VLAN is a place of its own
     let id = "net@pve!t";

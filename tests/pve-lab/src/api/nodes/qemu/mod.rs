@@ -25,6 +25,7 @@ pub(crate) mod volumes;
 use super::super::call::Route;
 
 pub(crate) const ROUTES: &[Route] = &[
+    ("GET", "/nodes/{node}/vzdump/extractconfig", restore::extract),
     ("GET", "/nodes/{node}/qemu", status::list),
     ("POST", "/nodes/{node}/qemu", create::create),
     ("DELETE", "/nodes/{node}/qemu/{vmid}", destroy::destroy),

@@ -59,6 +59,17 @@ pub(crate) fn restore(call: &Call, archive: &str, pool: Option<&str>) -> ApiResu
     })
 }
 
+/// The configuration in a backup.
+pub(crate) fn extract(call: Call) -> ApiResult {
+    let archive = call.params.text("volume");
+    let (volume, storage) =
+        volumes::locate(&call.shared, archive).map_err(|text| ApiError::param("volume", text))?;
+    call.require(&format!("/storage/{}", storage.id), "Datastore.AllocateSpace")?;
+    std::fs::read_to_string(volume.file(&storage))
+        .map(serde_json::Value::from)
+        .map_err(|_| ApiError::internal(format!("volume '{archive}' does not exist")))
+}
+
 fn build(
     shared: &Shared,
     vmid: u32,
