@@ -4,6 +4,7 @@
 
 mod faults;
 mod interrupted;
+mod privileges;
 mod support;
 
 use harness::check_apply_again;

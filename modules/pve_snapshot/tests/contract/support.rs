@@ -17,6 +17,12 @@ pub(crate) struct Bench {
     node: NodeName,
 }
 
+impl AsRef<Lab> for Bench {
+    fn as_ref(&self) -> &Lab {
+        &self.lab
+    }
+}
+
 impl Bench {
     pub(crate) fn with(config: LabConfig) -> Self {
         let lab = Lab::start(config);
