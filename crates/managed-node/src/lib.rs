@@ -22,5 +22,5 @@ pub use fake::Recorder;
 pub use files::{Entry, Kind};
 pub use lock::{Holder, Lock};
 pub use node::Node;
-pub use replace::{Attributes, Saved};
+pub use replace::{Attributes, Saved, is_running};
 pub use users::User;

@@ -163,14 +163,20 @@ pub(crate) fn temporary(outside: &Path) -> io::Result<PathBuf> {
         let entry_name = entry.file_name();
         let left = entry_name.to_string_lossy();
         let Some(pid) = left.strip_prefix(&prefix) else { continue };
-        let alive = pid.parse::<u32>().is_ok_and(|pid| {
-            pid != std::process::id() && Path::new(&format!("/proc/{pid}")).exists()
-        });
-        if !alive {
+        if pid == std::process::id().to_string() || !is_running(pid) {
             std::fs::remove_file(entry.path())?;
         }
     }
     Ok(folder.join(format!("{prefix}{}", std::process::id())))
+}
+
+/// Whether the process of this number still runs. One that was killed and that nobody has waited
+/// for is listed in `/proc` for a while, without a program.
+#[must_use]
+pub fn is_running(pid: &str) -> bool {
+    let is_number = pid.bytes().all(|byte| byte.is_ascii_digit());
+    let program = std::fs::read_link(format!("/proc/{pid}/exe"));
+    is_number && !program.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 /// Makes a rename or removal last through a power cut.
@@ -217,6 +223,19 @@ mod tests {
         let names: Vec<_> =
             node.list("/etc").unwrap().into_iter().map(|entry| entry.name).collect();
         assert_eq!(names, [living.as_str(), "x"]);
+    }
+
+    #[test]
+    fn a_process_that_nobody_has_waited_for_does_not_run() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let stat = format!("/proc/{}/stat", child.id());
+        while !std::fs::read_to_string(&stat).unwrap().contains(") Z") {
+            std::thread::yield_now();
+        }
+        assert!(!is_running(&child.id().to_string()));
+        child.wait().unwrap();
+        assert!(is_running(&std::process::id().to_string()));
+        assert!(!is_running("self") && !is_running("999999999"));
     }
 
     #[test]

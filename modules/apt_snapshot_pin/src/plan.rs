@@ -64,7 +64,8 @@ pub(crate) fn plan(params: &Params, found: &Found) -> Result<Vec<Change>, Error>
         let (path, before, after) = (path.clone(), before.clone(), after.clone());
         plan.push(Change::Write { path, before, after, what });
     }
-    if found.lists == Lists::Staged && (found.wanted_memory.is_some() || !plan.is_empty()) {
+    // on the way back too, when a run that was killed had got as far as the sources
+    if found.lists == Lists::Staged {
         let of = match &found.wanted_memory {
             Some(_) => goal,
             None => "the live archives".to_owned(),

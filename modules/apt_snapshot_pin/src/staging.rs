@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use managed_node::{Attributes, Node};
+use managed_node::{Attributes, Node, is_running};
 
 use crate::apt::{AptConfig, apt_get};
 use crate::error::Error;
@@ -45,7 +45,7 @@ impl Staging {
         for entry in node.list(state)? {
             let Some(rest) = entry.name.strip_prefix(PREFIX) else { continue };
             let pid = rest.split('.').next().unwrap_or_default();
-            if !Path::new("/proc").join(pid).exists() {
+            if !is_running(pid) {
                 // an apt that outlived its killed run may still write there; then the next one does
                 let _ = node.remove_tree(state.join(&entry.name));
             }

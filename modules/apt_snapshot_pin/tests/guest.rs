@@ -264,36 +264,3 @@ fn g50_pins_on_bookworm_without_apts_own_method() {
         &["method native needs an apt that knows snapshots"],
     );
 }
-
-/// Killed at many points of its way from one pin to another: apt works after each, and one more run
-/// finishes what was begun.
-#[test]
-fn a_killed_run_leaves_apt_working_and_the_next_one_finishes() {
-    let pin = Pin::boot(Suite::Trixie);
-    pin.0.put(std::path::Path::new(BINARY), "/root/pin");
-    for (name, id) in [("june", JUNE), ("january", JANUARY)] {
-        let args = json!({"snapshot_id": id}).to_string();
-        pin.0.write(&format!("/root/{name}.json"), args.as_bytes(), 0o600);
-    }
-    pin.0.write(
-        "/root/kill.sh",
-        b"n=0; killed=0\n\
-          for hundredths in $(seq 2 4 160); do\n\
-            n=$((n + 1)); case $((n % 2)) in 0) name=june;; *) name=january;; esac\n\
-            limit=$(printf '%d.%02d' $((hundredths / 100)) $((hundredths % 100)))\n\
-            timeout -s KILL $limit /root/pin /root/$name.json >/dev/null 2>&1\n\
-            [ $? = 137 ] && killed=$((killed + 1))\n\
-            apt-cache policy ferrite-demo >/dev/null 2>&1 || { echo broken at $limit; exit 1; }\n\
-            apt-get check >/dev/null 2>&1 || { echo broken at $limit; exit 1; }\n\
-          done\necho $killed\n",
-        0o755,
-    );
-    let killed: u32 = pin.ok("sh /root/kill.sh").trim().parse().unwrap_or_default();
-    assert!(killed >= 10, "only {killed} of 40 runs were killed");
-    let done = pin.pin(JUNE);
-    assert_ne!(done["failed"], true, "{done}");
-    assert_eq!(pin.candidate(), "2.0");
-    assert_eq!(pin.pin(JUNE)["changed"], false);
-    assert_eq!(pin.run(json!({"state": "absent"}))["changed"], true);
-    pin.restored();
-}

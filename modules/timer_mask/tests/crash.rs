@@ -1,37 +1,79 @@
-//! Killed at each system call that changes something: what is left is a tree that a second run
-//! finishes, and from which unmasking leads back to how it was.
+//! Killed at each of its steps: what is left is a tree that a second run finishes, and from which
+//! unmasking leads back to how it was.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-use harness::{Core, Module, tree};
+use harness::{Core, Module, crash, tree};
 use serde_json::{Value, json};
 
-const CALLS: [&str; 6] = ["mkdir", "openat", "write", "rename", "symlink", "unlink"];
+const BINARY: &str = env!("CARGO_BIN_EXE_timer_mask");
 
-fn root() -> tempfile::TempDir {
-    let root = tempfile::tempdir().unwrap();
-    let units = root.path().join("usr/lib/systemd/system");
-    let wants = root.path().join("etc/systemd/system/timers.target.wants");
+/// Two timers that are installed and enabled.
+fn enabled(root: &Path) {
+    let units = root.join("usr/lib/systemd/system");
+    let wants = root.join("etc/systemd/system/timers.target.wants");
     std::fs::create_dir_all(&units).unwrap();
     std::fs::create_dir_all(&wants).unwrap();
     for name in ["a.timer", "b.timer"] {
         std::fs::write(units.join(name), "[Install]\nWantedBy=timers.target\n").unwrap();
         symlink(format!("/usr/lib/systemd/system/{name}"), wants.join(name)).unwrap();
     }
-    root
 }
+
+/// Masked by hand in two ways, with the links that enabled them still there.
+fn by_hand(root: &Path) {
+    enabled(root);
+    symlink("/dev/null", root.join("etc/systemd/system/a.timer")).unwrap();
+    std::fs::write(root.join("etc/systemd/system/b.timer"), "").unwrap();
+}
+
+fn masked(root: &Path) {
+    enabled(root);
+    assert!(module(root, "masked").run().changed());
+}
+
+fn spoiled(root: &Path) {
+    masked(root);
+    std::fs::remove_file(root.join("etc/systemd/system/a.timer")).unwrap();
+    symlink(
+        "/usr/lib/systemd/system/b.timer",
+        root.join("etc/systemd/system/timers.target.wants/b.timer"),
+    )
+    .unwrap();
+}
+
+fn not_installed(root: &Path) {
+    std::fs::create_dir_all(root.join("etc")).unwrap();
+}
+
+/// Makes a state to start from.
+type Prepare = fn(&Path);
+
+/// The states to start from, and what is wanted.
+const TABLE: [(&str, Prepare, &str); 6] = [
+    ("enabled", enabled, "masked"),
+    ("masked by hand", by_hand, "masked"),
+    ("masked and spoiled", spoiled, "masked"),
+    ("not installed", not_installed, "masked"),
+    ("masked", masked, "unmasked"),
+    ("masked by hand", by_hand, "unmasked"),
+];
 
 fn args(root: &Path, state: &str) -> Value {
     json!({"timers": ["a.timer", "b.timer"], "state": state, "root": root})
 }
 
-/// Runs the module and kills it when it enters this call for the `nth` time; true if it was
-/// killed, false if it came to its end before.
-fn killed(root: &Path, state: &str, call: &str, nth: usize) -> bool {
+fn module(root: &Path, state: &str) -> Module {
+    Module::new(BINARY).args(args(root, state))
+}
+
+/// Kills a run before its step of this number.
+fn kill(root: &Path, state: &str, number: usize) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
     let mut all = Value::Object(Core::default().reserved("timer_mask"));
     for (key, value) in args(root, state).as_object().unwrap() {
@@ -39,45 +81,43 @@ fn killed(root: &Path, state: &str, call: &str, nth: usize) -> bool {
     }
     let file = folder.path().join("args");
     std::fs::write(&file, all.to_string()).unwrap();
-    let status = Command::new("strace")
-        .args(["-f", "-o", "/dev/null", "-e", &format!("trace={call}"), "-e"])
-        .arg(format!("inject={call}:signal=SIGKILL:when={nth}"))
-        .arg(env!("CARGO_BIN_EXE_timer_mask"))
-        .arg(&file)
-        .output()
-        .unwrap()
-        .status;
-    !status.success()
+    let words = crash::held(BINARY, file.to_str().unwrap());
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
+    crash::kill_before(command, number, |_| true)
 }
 
-fn run(root: &Path, state: &str) -> bool {
-    Module::new(env!("CARGO_BIN_EXE_timer_mask")).args(args(root, state)).run().changed()
+/// What two runs leave: in the wanted state, and unmasked after it.
+fn finished(root: &Path, state: &str, told: &str) -> [BTreeMap<String, String>; 2] {
+    [state, "unmasked"].map(|state| {
+        let _ = module(root, state).run().changed();
+        assert!(!module(root, state).run().changed(), "{told}");
+        tree(root.join("etc"))
+    })
+}
+
+/// Kills runs at every step of a row; gives how many.
+fn row(name: &str, prepare: Prepare, state: &str) -> usize {
+    let whole = tempfile::tempdir().unwrap();
+    prepare(whole.path());
+    let wanted = finished(whole.path(), state, name);
+    for number in 1.. {
+        let root = tempfile::tempdir().unwrap();
+        prepare(root.path());
+        let Some(step) = kill(root.path(), state, number) else { return number - 1 };
+        let told = format!("{name}, {state}: killed before step {number}, {step}");
+        assert_eq!(finished(root.path(), state, &told), wanted, "{told}");
+    }
+    0
 }
 
 #[test]
 fn killed_anywhere_a_second_run_finishes() {
-    let mut kills = 0;
-    for call in CALLS {
-        for nth in 1.. {
-            let root = root();
-            let etc = root.path().join("etc");
-            let before = tree(&etc);
-            let masking = killed(root.path(), "masked", call, nth);
-            run(root.path(), "masked");
-            assert!(!run(root.path(), "masked"), "{call} {nth}");
-            let masked = tree(&etc);
-            assert!(masked.values().filter(|value| value.contains("/dev/null")).count() == 2);
-            assert!(masked.keys().all(|path| !path.contains("ferrite")), "{call} {nth} {masked:?}");
-
-            let unmasking = killed(root.path(), "unmasked", call, nth);
-            run(root.path(), "unmasked");
-            assert!(!run(root.path(), "unmasked"), "{call} {nth}");
-            assert_eq!(tree(&etc), before, "{call} {nth}");
-            kills += usize::from(masking) + usize::from(unmasking);
-            if !masking && !unmasking {
-                break;
-            }
-        }
-    }
-    assert!(kills > 40, "only {kills} points were tried");
+    let kills: usize = std::thread::scope(|scope| {
+        let rows =
+            TABLE.map(|(name, prepare, state)| scope.spawn(move || row(name, prepare, state)));
+        rows.into_iter().map(|row| row.join().unwrap()).sum()
+    });
+    println!("timer_mask: killed at {kills} points");
+    assert!(kills >= 60, "only {kills} points were tried");
 }

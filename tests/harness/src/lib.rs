@@ -9,7 +9,9 @@
 #![expect(clippy::expect_used, reason = "a harness fails its test by panicking")]
 
 mod core;
+pub mod crash;
 mod cycle;
+mod host;
 mod outcome;
 
 use std::collections::BTreeMap;
@@ -22,6 +24,7 @@ use serde_json::{Map, Value};
 
 pub use crate::core::Core;
 pub use crate::cycle::{Cycle, check_apply_again, tree};
+pub use crate::host::host;
 pub use crate::outcome::Outcome;
 
 /// A built module and what it is called with. Cheap to clone, so that one test can run variations.

@@ -16,19 +16,6 @@ const DUMP: &str = "APT::Architecture \"amd64\";\nDir \"/\";\nDir::State \"var/l
     \"sources.list\";\nDir::Etc::sourceparts \"sources.list.d\";\nDir::Etc::parts \
     \"apt.conf.d\";\n";
 
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let to = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &to);
-        } else {
-            std::fs::copy(entry.path(), to).unwrap();
-        }
-    }
-}
-
 fn texts(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut texts = BTreeMap::new();
     let mut folders = vec![root.join("etc/apt")];
@@ -104,10 +91,39 @@ fn releases_are_pinned_and_given_back_byte_for_byte() {
                 ("#deb cdrom:".to_owned(), 1),
             ],
         ),
+        (
+            "debian-12",
+            vec![
+                (format!("http://{debian}/20250601T000000Z/ bookworm"), 4),
+                (format!("http://{debian}-security/20250601T000000Z bookworm-security"), 2),
+                ("# bookworm-updates, to get".to_owned(), 1),
+            ],
+        ),
+        (
+            "debian-13",
+            vec![
+                (format!("URIs: http://{debian}/20250601T000000Z\n"), 1),
+                (format!("URIs: http://{debian}-security/20250601T000000Z\n"), 1),
+                ("Check-Valid-Until: no\n".to_owned(), 2),
+            ],
+        ),
+        (
+            "ubuntu-20.04",
+            vec![
+                ("http://snapshot.ubuntu.com/ubuntu/20250601T000000Z/ focal".to_owned(), 4),
+                ("http://snapshot.ubuntu.com/ubuntu/20250601T000000Z focal-security".to_owned(), 1),
+                ("# deb-src http://archive.ubuntu.com".to_owned(), 1),
+            ],
+        ),
+        (
+            "ubuntu-26.04",
+            vec![
+                ("URIs: http://snapshot.ubuntu.com/ubuntu/20250601T000000Z\n".to_owned(), 2),
+                ("Check-Valid-Until: no\n".to_owned(), 2),
+            ],
+        ),
     ] {
-        let root = tempfile::tempdir().unwrap();
-        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
-        copy(&fixture, root.path());
+        let root = harness::host(name);
         let before = texts(root.path());
         let params = |more: serde_json::Value| -> Params {
             let mut all = json!({"root": root.path(), "update": false});
