@@ -185,6 +185,22 @@ pub(crate) struct Edit {
     pub(crate) after_making: bool,
 }
 
+impl Edit {
+    /// What differs from the source of a machine that is yet to be made, if that is not known.
+    #[must_use]
+    pub(crate) fn after_making(label: &str) -> Self {
+        Self {
+            label: label.to_owned(),
+            set: BTreeMap::new(),
+            delete: BTreeSet::new(),
+            before: BTreeMap::new(),
+            digest: None,
+            allocates: false,
+            after_making: true,
+        }
+    }
+}
+
 impl Change {
     /// Whether it counts as reached although it is planned again after it was done: a password
     /// cannot be read back, and a cloud-init drive does not say what is on it.
@@ -290,6 +306,9 @@ impl fmt::Display for Patience {
 
 impl fmt::Display for Edit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.set.is_empty() && self.delete.is_empty() {
+            return write!(f, "set what differs on {}", self.label);
+        }
         let mut separator = "";
         for (key, value) in &self.set {
             let value = readable(key, value);

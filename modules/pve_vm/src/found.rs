@@ -23,8 +23,8 @@ pub(crate) struct Found {
 pub(crate) enum Source {
     /// Another machine.
     Clone(Guest),
-    /// A backup, with the configuration in it.
-    Archive(BTreeMap<String, String>),
+    /// A backup, with the configuration in it if that can be read.
+    Archive(Option<BTreeMap<String, String>>),
 }
 
 /// A machine as it was read.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ansible_module::Diff;
 use pve_types::address::{Reason, Source};
-use pve_types::{NodeName, Vmid};
+use pve_types::{NodeName, Parsed, Vmid, parsed};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -128,6 +128,9 @@ pub(crate) struct Returned {
     pub(crate) address_reason: Option<Reason>,
     /// Its configuration in PVE's keys, with what is pending; passwords masked.
     pub(crate) config: BTreeMap<String, String>,
+    /// The same with every property string taken apart.
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    pub(crate) config_parsed: BTreeMap<String, Parsed>,
     /// What waits for the next stop and start, by key; the value is null if the key goes away.
     pub(crate) pending: BTreeMap<String, Option<String>>,
     /// Whether something waits that only a stop and start brings into force.
@@ -163,6 +166,7 @@ pub(crate) fn returned(params: &Params, found: &Found, session: &Session) -> Ret
             .flat_map(|guest| &guest.config)
             .map(|(key, value)| masked(key, value))
             .collect(),
+        config_parsed: guest.map(|guest| parsed(&guest.config)).unwrap_or_default(),
         // cloud-init values wait for the drive to be written, not for a start
         reboot_required: guest.is_some_and(|guest| guest.running)
             && pending.keys().any(|key| !is_cloudinit(key)),

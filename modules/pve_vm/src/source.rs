@@ -26,7 +26,7 @@ pub(crate) async fn find(params: &Params, session: &Session) -> Result<Option<So
         (Some(archive), Some(node)) => {
             Ok(Some(Source::Archive(saved(archive, node, session).await)))
         }
-        (Some(_), None) => Ok(Some(Source::Archive(BTreeMap::new()))),
+        (Some(_), None) => Ok(Some(Source::Archive(None))),
         (None, _) => Ok(None),
     }
 }
@@ -97,17 +97,21 @@ async fn settings(
 
 /// The configuration in a backup. A caller who may restore it may read it; where it cannot be read,
 /// what will differ is found out when the machine is there.
-async fn saved(archive: &VolId, node: &NodeName, session: &Session) -> BTreeMap<String, String> {
+async fn saved(
+    archive: &VolId,
+    node: &NodeName,
+    session: &Session,
+) -> Option<BTreeMap<String, String>> {
     let path = format!("/nodes/{node}/vzdump/extractconfig");
     let query = Form::new().text("volume", archive.to_string());
     match session.client.get::<String>(&path, &query).await {
-        Ok(text) => lines(&text),
+        Ok(text) => Some(lines(&text)),
         Err(error) => {
             session.run.warn(format!(
                 "the configuration in {archive} cannot be read, so what differs from it is told \
                  only when it is restored: {error}"
             ));
-            BTreeMap::new()
+            None
         }
     }
 }

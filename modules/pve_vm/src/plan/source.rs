@@ -11,7 +11,7 @@ use pve_types::property::{Disk, NetDevice};
 use pve_types::{NodeName, Setting, Vmid, slot};
 
 use super::update::{self, Making};
-use crate::change::{Change, Creation, From};
+use crate::change::{Change, Creation, Edit, From};
 use crate::found::{Guest, Source, is_drive, label};
 use crate::params::Params;
 use crate::wanted::Wanted;
@@ -30,12 +30,15 @@ pub(crate) fn plan(
     source: &Source,
 ) -> Result<Vec<Change>, Failure> {
     let label = label(params.name.as_deref(), params.vmid());
+    let unknown = matches!(source, Source::Archive(None));
     let (node, from, config) = match source {
         Source::Clone(of) => {
             let from = clone_of(params, of)?;
             (params.node().cloned().unwrap_or_else(|| of.node.clone()), from, copied(params, of))
         }
-        Source::Archive(config) => restored(params, config, &label)?,
+        Source::Archive(config) => {
+            restored(params, config.as_ref().unwrap_or(&BTreeMap::new()), &label)?
+        }
     };
     // the number is not known yet if PVE chooses it; no setting depends on it
     let vmid = params.vmid().or_else(|| match source {
@@ -50,7 +53,9 @@ pub(crate) fn plan(
         from,
         config: config.clone(),
     })];
-    if let Some(vmid) = vmid {
+    if unknown {
+        plan.push(Change::Set(Edit::after_making(&label)));
+    } else if let Some(vmid) = vmid {
         let guest = foreseen(vmid, node, config);
         let edits = update::plan(params, wanted, &guest, Making::Foretold(&label))?;
         plan.extend(edits.into_iter().map(|change| match change {

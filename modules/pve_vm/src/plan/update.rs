@@ -53,15 +53,8 @@ pub(crate) fn plan(
     if let Some((slot, want)) = cloudinit::missing_drive(params, &wanted, Some(guest)) {
         wanted.insert(slot, want);
     }
-    let mut edit = Edit {
-        label: label.clone(),
-        set: BTreeMap::new(),
-        delete: BTreeSet::new(),
-        before: BTreeMap::new(),
-        digest: guest.digest.clone(),
-        allocates: false,
-        after_making: false,
-    };
+    let mut edit =
+        Edit { digest: guest.digest.clone(), after_making: false, ..Edit::after_making(&label) };
     let mut grown = Vec::new();
     for (key, want) in &wanted {
         let current = guest.config.get(key).map(String::as_str);

@@ -10,6 +10,7 @@ mod needs;
 mod power;
 mod privileges;
 mod refuse;
+mod restore;
 mod settings;
 mod states;
 mod support;

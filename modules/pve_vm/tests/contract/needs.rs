@@ -159,8 +159,8 @@ fn row(what: &str, needs: &BTreeMap<String, Vec<String>>) -> String {
 fn table(rows: &[String]) {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
     let readme = std::fs::read_to_string(path).unwrap();
-    let (before, rest) = readme.split_once(BEGIN).expect("the README has the table's marks");
-    let (_, after) = rest.split_once(END).expect("the README has the table's marks");
+    let (before, rest) = readme.split_once(BEGIN).unwrap();
+    let (_, after) = rest.split_once(END).unwrap();
     let rows = rows.concat();
     let now = format!("{before}{BEGIN}\n| task | needs |\n| --- | --- |\n{rows}\n{END}{after}");
     if std::env::var_os("FERRITE_UPDATE").is_some() {
