@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::ansible::ansible;
-use crate::fleet::{Fleet, config, hosts, interface, printed, vars};
+use crate::ansible::{Core, cores};
+use crate::fleet::{Fleet, Running, config, hosts, interface, vars};
 
 fn page() -> String {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/inventory.md");
@@ -24,7 +24,10 @@ fn fleet() -> Fleet {
 fn every_variable_and_key_is_in_its_table() {
     let page = page();
     let fleet = fleet().start();
-    fleet.write("pve_inventory.cfg", "guests: guests\nvalidate_certs: false\n");
+    fleet.write(
+        "pve_inventory.cfg",
+        "guests: guests\nvalidate_certs: false\nfacts: full\nnodes: true\n",
+    );
     fleet.write(
         "guests/web.yml",
         "kind: vm\ncloud_init: {ciuser: a}\npackages: []\narchive_snapshot: x\ntimezone: y\n",
@@ -56,17 +59,48 @@ fn the_constructed_example_works_on_top() {
     let page = page();
     let (_, rest) = page.split_once("```yaml\n# inventory/site/30-constructed.yml\n").unwrap();
     let (example, _) = rest.split_once("```").unwrap();
-    let fleet = fleet().start();
+    let status = json!([{"type": "node", "name": "pve1", "ip": "10.0.99.1", "online": 1}]);
+    let fleet = fleet().data("/cluster/status", status).start();
     fleet.write("30-constructed.yml", example);
-    let mut command = ansible(&fleet, "ansible-inventory", &["-i", "30-constructed.yml", "--list"]);
-    let listed =
-        printed(command.env("ANSIBLE_INVENTORY_ENABLED", "script,ansible.builtin.constructed"));
-    assert_eq!((listed.status, listed.stderr.as_str()), (Some(0), ""), "{listed:?}");
-    let inventory = serde_json::from_str(&listed.stdout).unwrap();
-    assert_eq!(hosts(&inventory, "reachable"), ["web"]);
-    assert_eq!(hosts(&inventory, "kind_qemu"), ["db", "web"]);
-    // newer cores keep what is made of a marked value marked
-    assert!(vars(&inventory, "web")["first_tag"].to_string().contains("none"));
+    for (core, nodes) in cores().iter().flat_map(|core| [(core, false), (core, true)]) {
+        fleet.write("pve_inventory.cfg", &format!("nodes: {nodes}\n"));
+        let inventory = layered(core, &fleet);
+        assert_eq!(hosts(&inventory, "reachable"), ["web"], "{core:?}");
+        assert_eq!(hosts(&inventory, "kind_qemu"), ["db", "web"], "{core:?}");
+        assert_eq!(hosts(&inventory, "kind_node").len(), usize::from(nodes), "{core:?}");
+        // newer cores keep what is made of a marked value marked
+        assert!(vars(&inventory, "web")["first_tag"].to_string().contains("none"), "{core:?}");
+    }
+}
+
+fn layered(core: &Core, fleet: &Running) -> serde_json::Value {
+    let arguments = ["-i", "30-constructed.yml", "--list"];
+    let mut command = core.program(fleet.folder(), "ansible-inventory", &arguments);
+    serde_json::from_str(&core.quiet(command.envs(fleet.environment())).stdout).unwrap()
+}
+
+#[test]
+fn a26_an_expression_for_guests_is_no_error_at_nodes() {
+    let status = json!([{"type": "node", "name": "pve1", "ip": "10.0.99.1", "online": 1}]);
+    let fleet = fleet().data("/cluster/status", status).start();
+    fleet.write("pve_inventory.cfg", "nodes: true\nfacts: full\n");
+    // the fact is the guests' alone, and the condition is the one that the page gives
+    let condition = "pve_kind != 'node' and ";
+    assert!(page().contains(condition));
+    fleet.write(
+        "30-constructed.yml",
+        &format!(
+            "plugin: ansible.builtin.constructed\nstrict: true\n\
+             groups:\n  bridged: {condition}pve_config.net0.bridge == 'vmbr0'\n\
+             compose:\n  bridge: pve_config.net0.bridge | default('')\n"
+        ),
+    );
+    for core in cores() {
+        let inventory = layered(core, &fleet);
+        assert_eq!(hosts(&inventory, "bridged"), ["db", "web"], "{core:?}");
+        assert!(vars(&inventory, "web")["bridge"].to_string().contains("vmbr0"), "{core:?}");
+        assert_eq!(hosts(&inventory, "pve_nodes"), ["pve1"], "{core:?}");
+    }
 }
 
 #[test]

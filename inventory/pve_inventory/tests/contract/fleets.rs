@@ -6,7 +6,7 @@ use std::time::Duration;
 use pve_lab::{CallFault, Fleet, Lab, LabConfig};
 use serde_json::Value;
 
-use crate::ansible;
+use crate::ansible::cores;
 use crate::fleet::{foreign, hosts, printed};
 
 fn lab(fleet: Fleet) -> Lab {
@@ -89,9 +89,10 @@ fn a_hostile_fleet_runs_nothing_in_ansible() {
     let inventory = list(&lab);
     assert_eq!(inventory["_meta"]["hostvars"].as_object().unwrap().len(), 60);
     let folder = tempfile::tempdir().unwrap();
-    let mut command = ansible::program(folder.path(), "ansible-inventory", &["--list"]);
-    let listed = printed(command.envs(environment(&lab)));
-    assert_eq!((listed.status, listed.stderr.as_str()), (Some(0), ""), "{}", listed.stderr);
+    for core in cores() {
+        let mut command = core.program(folder.path(), "ansible-inventory", &["--list"]);
+        core.quiet(command.envs(environment(&lab)));
+    }
     assert!(!std::path::Path::new("/tmp/owned").exists());
 }
 

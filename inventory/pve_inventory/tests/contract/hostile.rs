@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::ansible::ansible;
+use crate::ansible::cores;
 use crate::fleet::{Fleet, Running, config, hosts, interface, printed, row};
 
 const MAC: &str = "BC:24:11:AA:BB:01";
@@ -34,6 +34,8 @@ fn fleet() -> Running {
         let mut its_config = config(MAC);
         its_config["ostype"] = EVIL.into();
         its_config["description"] = EVIL.into();
+        its_config["ciuser"] = EVIL.into();
+        its_config[EVIL] = EVIL.into();
         its_config["smbios1"] = format!("uuid={EVIL}").into();
         fleet = fleet.row(its).data(&format!("/nodes/pve1/qemu/{vmid}/config"), its_config).data(
             &crate::fleet::agent(vmid),
@@ -94,34 +96,46 @@ fn unmarked(value: &Value, found: &mut dyn FnMut(&str)) {
 #[test]
 fn ansible_takes_the_inventory_without_a_word() {
     let fleet = fleet();
-    let listed = printed(&mut ansible(&fleet, "ansible-inventory", &["--list"]));
-    assert_eq!((listed.status, listed.stderr.as_str()), (Some(0), ""), "{listed:?}");
-    let inventory: Value = serde_json::from_str(&listed.stdout).unwrap();
-    let hostvars = inventory["_meta"]["hostvars"].as_object().unwrap();
-    assert_eq!(hostvars.len(), NAMES.len() + 1);
-    let graph = printed(&mut ansible(&fleet, "ansible-inventory", &["--graph"]));
-    assert_eq!((graph.status, graph.stderr.as_str()), (Some(0), ""), "{graph:?}");
-    assert!(graph.stdout.contains("@pve_guests:"), "{}", graph.stdout);
+    for core in cores() {
+        let run = |arguments: &[&str]| {
+            let mut command = core.program(fleet.folder(), "ansible-inventory", arguments);
+            core.quiet(command.envs(fleet.environment()))
+        };
+        let inventory: Value = serde_json::from_str(&run(&["--list"]).stdout).unwrap();
+        let hostvars = inventory["_meta"]["hostvars"].as_object().unwrap();
+        assert_eq!(hostvars.len(), NAMES.len() + 1, "{core:?}");
+        let graph = run(&["--graph"]);
+        assert!(graph.stdout.contains("@pve_guests:"), "{core:?} {}", graph.stdout);
+    }
 }
 
 #[test]
 fn nothing_of_the_cluster_is_evaluated() {
     let fleet = fleet();
+    fleet.write("pve_inventory.cfg", "facts: full\ncloud_init_user: true\n");
     let message = "msg={{ [pve_name, pve_tags, pve_pool, pve_status, pve_address_reason | default(''), \
-                   pve_host_key_alias, hostvars[inventory_hostname].pve_name] | to_json }}";
+                   pve_host_key_alias, pve_config.description | default(''), pve_config.ostype, pve_interfaces | default([]), \
+                   hostvars[inventory_hostname].pve_name] | to_json }}";
     let arguments = ["pve_guests", "-c", "local", "-m", "ansible.builtin.debug", "-a", message];
-    let ran = printed(&mut ansible(&fleet, "ansible", &arguments));
-    assert_eq!(ran.status, Some(0), "{ran:?}");
-    assert!(ran.stdout.contains("'eval' ~ 'uated'"), "{}", ran.stdout);
-    assert!(!ran.stdout.contains("evaluated"), "{}", ran.stdout);
+    for core in cores() {
+        let mut command = core.program(fleet.folder(), "ansible", &arguments);
+        let ran = printed(command.envs(fleet.environment()));
+        assert_eq!(ran.status, Some(0), "{core:?} {ran:?}");
+        assert!(ran.stdout.contains("'eval' ~ 'uated'"), "{core:?} {}", ran.stdout);
+        assert!(!ran.stdout.contains("evaluated"), "{core:?} {}", ran.stdout);
+    }
 }
 
 #[test]
 fn a_failed_inventory_fails_the_run() {
-    let fleet =
-        Fleet::default().refusal("/cluster/resources", 401, "Authentication failed!").start();
-    let ran = printed(&mut ansible(&fleet, "ansible-inventory", &["--list"]));
-    assert_ne!(ran.status, Some(0), "{ran:?}");
-    assert!(ran.stderr.contains("does not accept token"), "{ran:?}");
-    assert_eq!(fleet.calls().len(), 1);
+    for core in cores() {
+        let fleet =
+            Fleet::default().refusal("/cluster/resources", 401, "Authentication failed!").start();
+        let mut command = core.program(fleet.folder(), "ansible-inventory", &["--list"]);
+        command.env("ANSIBLE_INVENTORY_ENABLED", "script");
+        let ran = printed(command.envs(fleet.environment()));
+        assert_ne!(ran.status, Some(0), "{core:?} {ran:?}");
+        assert!(ran.stderr.contains("does not accept token"), "{core:?} {ran:?}");
+        assert_eq!(fleet.calls().len(), 1, "{core:?}");
+    }
 }
