@@ -1,6 +1,7 @@
 //! Writes what is generated from the modules' own descriptions and from the roles' argument specs:
 //! sidecars for `ansible-doc`, action groups, and tables between markers in the documentation.
 
+mod privileges;
 mod roles;
 mod sidecar;
 mod tables;
@@ -63,6 +64,9 @@ fn pages(workspace: &Workspace) -> Result<BTreeMap<PathBuf, Option<String>>> {
     let text = std::fs::read_to_string(&readme).unwrap_or_default();
     if let Some(text) = tables::between(&text, "modules", &tables::modules(&modules)) {
         pages.insert(readme, Some(text));
+    }
+    for (path, text) in privileges::pages(workspace, &pages)? {
+        pages.insert(path, Some(text));
     }
     for (path, text) in roles::pages(workspace)? {
         pages.insert(path, Some(text));
