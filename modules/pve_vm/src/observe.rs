@@ -1,12 +1,12 @@
 //! What is there. Reads only.
 
 use ansible_module::Failure;
-use pve_client::Error;
+use pve_client::{Error, Kind};
 use pve_types::{NodeName, Vmid};
 
 use crate::found::{Found, Guest};
 use crate::identity;
-use crate::params::Params;
+use crate::params::{Params, State};
 use crate::plan::plan;
 use crate::preflight;
 use crate::source;
@@ -26,7 +26,12 @@ pub(crate) async fn observe(params: &Params, session: &mut Session) -> Result<Fo
         Some(_) => None,
     };
     let mut found = Found { guest, source, address: None };
-    let mut changes = plan(params, &found)?;
+    let planned = plan(params, &found);
+    let nothing = planned.as_ref().map_or(true, Vec::is_empty);
+    if found.guest.is_none() && nothing && params.state != State::Current && !session.applied {
+        seen(params, session).await?;
+    }
+    let mut changes = planned?;
     let lock = found.guest.as_ref().and_then(|guest| Some((guest.label(), guest.lock.clone()?)));
     // a hibernated machine keeps this lock until it is resumed, which the lock does not hinder
     let in_the_way = |lock: &str| lock != "suspended" && !changes.is_empty();
@@ -50,6 +55,18 @@ pub(crate) async fn observe(params: &Params, session: &mut Session) -> Result<Fo
         preflight::check(session, &found, &changes).await?;
     }
     Ok(found)
+}
+
+/// Makes sure that a machine that seems not to be there is not one that the caller may not see.
+async fn seen(params: &Params, session: &Session) -> Result<(), Failure> {
+    let Some(vmid) = params.vmid() else { return Ok(()) };
+    match session.client.next_id(Some(vmid)).await {
+        Err(error) if matches!(error.kind(), Some(Kind::Exists)) => Err(Failure::new(format!(
+            "vmid {vmid} is a guest that {} may not see: it lacks VM.Audit on /vms/{vmid}",
+            session.client.caller()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Reads the machine, where it is now.

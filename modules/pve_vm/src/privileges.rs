@@ -145,6 +145,8 @@ fn needs(found: &Found, plan: &[Change]) -> Needs {
                 vmid = creation.vmid;
                 let path = guest_path(vmid);
                 add(path.clone(), &["VM.Allocate"]);
+                // what was made is read back
+                add(path.clone(), &["VM.Audit"]);
                 match &creation.from {
                     From::Config => {
                         for (key, line) in &creation.config {
@@ -375,6 +377,7 @@ mod tests {
             needed,
             [
                 "/vms/201 VM.Allocate",
+                "/vms/201 VM.Audit",
                 "/vms/201 VM.Config.CPU",
                 "/vms/201 VM.Config.Cloudinit|VM.Config.Network",
                 "/vms/201 VM.Config.Options",

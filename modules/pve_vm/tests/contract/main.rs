@@ -6,7 +6,6 @@ mod cluster;
 mod create;
 mod faults;
 mod interrupted;
-mod needs;
 mod power;
 mod privileges;
 mod refuse;

@@ -64,3 +64,20 @@ fn b11_another_name_is_another_machine() {
     assert!(web.failed().contains("vmid 104 is db, not web: nothing was changed"));
     assert_eq!(bench.writes(), [""; 0]);
 }
+
+#[test]
+fn a_machine_that_may_not_be_seen_is_not_taken_for_absent() {
+    let bench = Bench::new();
+    assert!(bench.module(web()).run().changed());
+    let secret = bench.lab.add_token("blind@pve!t", &[("/storage", &["Datastore.Audit"])]);
+    let blind = json!({"api_token_id": "blind@pve!t", "api_token_secret": secret});
+    bench.forget();
+    for args in [json!({"state": "absent"}), json!({"cores": 4}), json!({"state": "stopped"})] {
+        let outcome = bench.module(json!({"vmid": 201})).args(args).args(blind.clone()).run();
+        let message = outcome.failed();
+        assert!(message.contains("may not see: it lacks VM.Audit on /vms/201"), "{message}");
+    }
+    assert_eq!(bench.writes(), [""; 0]);
+    // a number that nobody has is absent
+    assert!(!bench.module(json!({"vmid": 999, "state": "absent"})).args(blind).run().changed());
+}
