@@ -13,7 +13,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use pve_lab::driver::GuestDriver;
-use pve_lab::guests::RealGuests;
+use pve_lab::guests::{RealGuests, Suite};
 use pve_lab::{Fleet, Lab, LabConfig, PveVersion, Request, Start};
 
 /// A Proxmox VE API for demonstrations and tests, with real guests or without.
@@ -34,8 +34,14 @@ enum Command {
     Serve(Options),
     /// Say whether the lab runs, and where.
     Status(Place),
-    /// Put the guest image into the lab's storage, building it if need be.
-    Image(Place),
+    /// Put the guest image of a release into the lab's storage, building it if need be.
+    Image {
+        #[command(flatten)]
+        place: Place,
+        /// The release of Debian.
+        #[arg(long, value_enum, default_value = "13")]
+        release: Release,
+    },
     /// Print the requests that the lab has answered, secrets masked.
     Requests {
         #[command(flatten)]
@@ -100,6 +106,14 @@ enum StartName {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
+enum Release {
+    #[value(name = "12")]
+    Bookworm,
+    #[value(name = "13")]
+    Trixie,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
 enum VersionName {
     #[value(name = "9.2", alias = "9", alias = "9.2.11")]
     V9,
@@ -114,7 +128,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
         Command::Down(place) => daemon::down(&place.dir),
         Command::Serve(options) => serve(&options),
         Command::Status(place) => daemon::status(&place.dir),
-        Command::Image(place) => image(&place.dir),
+        Command::Image { place, release } => image(&place.dir, release),
         Command::Requests { place, writes } => requests(&place.dir, writes),
         Command::Fault { place, kind } => fault::run(&place.dir, kind),
     }
@@ -135,10 +149,13 @@ fn imports(dir: &Path) -> PathBuf {
     dir.join("storage/local/import")
 }
 
-fn image(dir: &Path) -> anyhow::Result<()> {
+fn image(dir: &Path, release: Release) -> anyhow::Result<()> {
     let dir = files::absolute(dir)?;
-    real_guests(&dir)?.provide_images(&imports(&dir)).context("failed to provide the image")?;
-    Ok(())
+    let suite = match release {
+        Release::Bookworm => Suite::Bookworm,
+        Release::Trixie => Suite::Trixie,
+    };
+    real_guests(&dir)?.provide_image(&imports(&dir), suite).context("failed to provide the image")
 }
 
 /// The addresses to try, in their order.

@@ -69,9 +69,14 @@ impl RealGuests {
         })
     }
 
-    /// Puts the lab's images into a storage's `import` directory, building them if need be.
+    /// Puts the lab's usual image into a storage's `import` directory, building it if need be.
     pub fn provide_images(&self, import: &Path) -> Result<(), DriverError> {
-        let image = Image::cloud(Suite::Trixie);
+        self.provide_image(import, Suite::Trixie)
+    }
+
+    /// Puts the cloud image of a release into a storage's `import` directory, alike.
+    pub fn provide_image(&self, import: &Path, suite: Suite) -> Result<(), DriverError> {
+        let image = Image::cloud(suite);
         let cached = image.ensure()?;
         let target = import.join(image.file_name());
         fs::create_dir_all(import)?;
