@@ -9,12 +9,13 @@ pub struct Failure {
     message: String,
     extra: Map<String, Value>,
     stale: bool,
+    perhaps_done: bool,
 }
 
 impl Failure {
     /// A failure with this message: lowercase, no full stop, naming its operands.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), extra: Map::new(), stale: false }
+        Self { message: message.into(), extra: Map::new(), stale: false, perhaps_done: false }
     }
 
     /// Marks the plan as made on a state that is no longer there: the runner observes and plans
@@ -55,6 +56,23 @@ impl Failure {
 
     pub(crate) fn into_parts(self) -> (String, Map<String, Value>) {
         (self.message, self.extra)
+    }
+}
+
+impl Failure {
+    /// Marks a step of which nobody knows whether it was done, because the answer was lost: the state
+    /// is read again, and a step that is not planned any more then counts as done.
+    #[must_use]
+    pub fn perhaps_done(mut self) -> Self {
+        self.stale = true;
+        self.perhaps_done = true;
+        self
+    }
+
+    /// Whether the step may have been done.
+    #[must_use]
+    pub fn is_perhaps_done(&self) -> bool {
+        self.perhaps_done
     }
 }
 

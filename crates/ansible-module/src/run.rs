@@ -98,6 +98,11 @@ impl Run {
         }
     }
 
+    /// Counts a step as done that was begun before the state was read again.
+    pub(crate) fn was_done(&self, step: String) {
+        self.lock().progress.done.push(step);
+    }
+
     fn lock(&self) -> MutexGuard<'_, Shared> {
         // what is kept here is whole at any moment, also when a thread panicked with the lock
         self.shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner)

@@ -32,12 +32,16 @@ pub(crate) fn attempt<M: Module>(asked: Asked, run: &Run) -> Result<Map<String, 
     let params = params::<M>(asked, run)?;
     let mut target = M::connect(&params, run)?;
     let mut before: Option<Vec<String>> = None;
+    let mut perhaps_done: Option<String> = None;
     let (found, lines, diff) = loop {
         let found = M::observe(&params, &mut target)?;
         let plan = M::plan(&params, &found)?;
         let lines: Vec<String> = plan.iter().map(ToString::to_string).collect();
         if let Some(before) = &before {
             warn_of_new_plan(before, &lines, run);
+        }
+        if let Some(step) = perhaps_done.take().filter(|step| !lines.contains(step)) {
+            run.was_done(step);
         }
         let diff = if run.diff { diff(M::diff(&params, &found, &plan), &lines) } else { None };
         if run.check_mode || plan.is_empty() {
@@ -48,7 +52,9 @@ pub(crate) fn attempt<M: Module>(asked: Asked, run: &Run) -> Result<Map<String, 
         match apply::<M>(&plan, &lines, &params, &mut target, run) {
             Ok(()) => break (converged::<M>(&params, &mut target, run)?, lines, diff),
             Err(failure) if failure.is_stale() && before.is_none() => {
-                before = Some(run.progress().left);
+                let left = run.progress().left;
+                perhaps_done = left.first().filter(|_| failure.is_perhaps_done()).cloned();
+                before = Some(left);
             }
             Err(failure) => return Err(failure),
         }
