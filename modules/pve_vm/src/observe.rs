@@ -33,9 +33,7 @@ pub(crate) async fn observe(params: &Params, session: &mut Session) -> Result<Fo
     }
     let mut changes = planned?;
     let lock = found.guest.as_ref().and_then(|guest| Some((guest.label(), guest.lock.clone()?)));
-    // a hibernated machine keeps this lock until it is resumed, which the lock does not hinder
-    let in_the_way = |lock: &str| lock != "suspended" && !changes.is_empty();
-    match lock.filter(|(_, lock)| in_the_way(lock)) {
+    match lock.filter(|(_, lock)| is_in_the_way(lock) && !changes.is_empty()) {
         Some((label, lock)) if session.run.check_mode => {
             session
                 .run
@@ -183,6 +181,12 @@ async fn load(session: &Session, node: &NodeName, vmid: Vmid) -> Result<Guest, E
     Ok(guest)
 }
 
+/// Whether a lock is another task's. A hibernated machine keeps its own until it is resumed, which
+/// that does not hinder.
+fn is_in_the_way(lock: &str) -> bool {
+    lock != "suspended"
+}
+
 /// Waits until the machine is not locked any more. The lock itself is never touched.
 async fn unlocked(
     params: &Params,
@@ -191,7 +195,7 @@ async fn unlocked(
 ) -> Result<Option<Guest>, Failure> {
     let Some(mut guest) = guest else { return Ok(None) };
     let mut pauses = Pauses::new(session.timeout);
-    while let Some(lock) = guest.lock.clone() {
+    while let Some(lock) = guest.lock.clone().filter(|lock| is_in_the_way(lock)) {
         if !pauses.pause().await {
             return Err(identity::still_locked(session, &guest.label(), &lock));
         }

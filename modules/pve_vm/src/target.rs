@@ -137,9 +137,12 @@ pub(crate) async fn while_locked<T>(
 /// A failure of a call. One whose outcome is not known, or that found another configuration than
 /// the one compared, has the state read again.
 pub(crate) fn failure(error: Error) -> Failure {
-    let again = error.is_stale() || matches!(error, Error::MaybeSent { .. });
-    let failure = Failure::from(error);
-    if again { failure.stale() } else { failure }
+    let (stale, lost) = (error.is_stale(), matches!(error, Error::MaybeSent { .. }));
+    match Failure::from(error) {
+        failure if lost => failure.perhaps_done(),
+        failure if stale => failure.stale(),
+        failure => failure,
+    }
 }
 
 /// The failure of a lock that stays.

@@ -171,3 +171,65 @@ fn b24_a_slow_storage_is_given_another_try() {
     );
     assert!(message.contains("it still has 10G"), "{message}");
 }
+
+#[test]
+fn b21_no_call_is_done_twice_because_its_answer_was_lost() {
+    let proxy = |done| CallFault::Proxy { status: 596, reason: "Broken pipe".into(), done };
+    let cases = [
+        ("/9000/clone", json!({"vmid": 300, "name": "copy", "clone": "9000", "cores": 1})),
+        ("/201/template", json!({"vmid": 201, "state": "template", "force": true})),
+        (
+            "/201/move_disk",
+            json!({"vmid": 201, "scsi": {"scsi0": {"storage": "fast"}}, "move": true}),
+        ),
+        (
+            "/201/migrate",
+            json!({"vmid": 201, "node": "pve2", "migrate": true, "with_local_disks": true}),
+        ),
+        ("/201/status/suspend", json!({"vmid": 201, "state": "hibernated"})),
+        ("/201/status/suspend", json!({"vmid": 201, "state": "paused"})),
+        ("/201/status/shutdown", json!({"vmid": 201, "state": "stopped"})),
+        ("/201/status/reboot", json!({"vmid": 201, "state": "restarted"})),
+        ("/201", json!({"vmid": 201, "state": "absent", "force": true})),
+    ];
+    for (path, args) in cases {
+        for (fault, times) in [
+            (CallFault::DropAfter, 1),
+            (proxy(true), 1),
+            (proxy(false), 2),
+            (CallFault::DropBefore, 2),
+        ] {
+            let bench = Bench::with(LabConfig { nodes: 2, ..LabConfig::default() });
+            bench.post(
+                "/storage",
+                &[
+                    ("storage", "fast"),
+                    ("type", "dir"),
+                    ("path", "/mnt/fast"),
+                    ("content", "images"),
+                ],
+            );
+            assert!(bench.module(web()).run().changed());
+            let template = json!({"vmid": 9000, "name": "debian13", "state": "template"});
+            assert!(bench.module(web()).args(template).run().changed());
+            let method = if path == "/201" { "DELETE" } else { "POST" };
+            bench.lab.fail_calls(method, path, 1, fault.clone());
+            bench.forget();
+            let outcome = bench.module(args.clone()).arg("wait_timeout", 5).run();
+            // nobody can tell a reboot that was not taken from one that is slow
+            let lost = times == 2 && path.ends_with("/reboot");
+            if lost {
+                assert!(outcome.failed().contains("did not run again within 5 s"));
+                continue;
+            }
+            assert!(outcome.changed(), "{path}, {fault:?}: {}", outcome.stdout);
+            let calls = bench.writes();
+            let sent = calls.iter().filter(|call| call.starts_with(method) && call.ends_with(path));
+            assert_eq!(sent.count(), times, "{path}, {fault:?}: {calls:?}");
+            if !path.ends_with("/reboot") {
+                let again = bench.module(args.clone()).run();
+                assert!(!again.changed(), "{path}, {fault:?}: {}", again.stdout);
+            }
+        }
+    }
+}

@@ -26,6 +26,7 @@ fn prepare(lab: &Lab, before: &str) {
         "machine" => (201, "present"),
         "running" => (201, "started"),
         "template" => (900, "template"),
+        "backup" => (900, "present"),
         other => panic!("nobody knows how to prepare '{other}'"),
     };
     let made = run(json!({
@@ -35,6 +36,9 @@ fn prepare(lab: &Lab, before: &str) {
         "scsi": {"scsi0": {"storage": "local", "size": "8G"}},
         "ciuser": "admin",
     }));
+    if before == "backup" {
+        lab.back_up(vmid);
+    }
     let mac = made["config"]["net0"].as_str().unwrap();
     let mac = mac.strip_prefix("virtio=").unwrap().split(',').next().unwrap();
     let interfaces = json!([{
