@@ -113,7 +113,7 @@ pub(crate) fn take_over(
     // exit status 0 of a reload proves nothing: the daemon starts itself again after it
     let deadline = Instant::now() + LIMIT;
     if let Some((pid, image)) = before.zip(image).filter(|_| verb == "reload") {
-        let settled = Instant::now() + LIMIT / 5;
+        let settled = Instant::now() + patience(node);
         while image_of(pid).as_ref() == Some(&image) && Instant::now() < settled {
             std::thread::sleep(PAUSE);
         }
@@ -135,6 +135,13 @@ pub(crate) fn take_over(
         }
         std::thread::sleep(PAUSE);
     }
+}
+
+/// How long to wait until the daemon is seen to have started itself again. Where the kernel gives
+/// each program the same addresses, that cannot be seen.
+fn patience(node: &Node) -> Duration {
+    let setting = node.read_text("/proc/sys/kernel/randomize_va_space").unwrap_or_default();
+    if setting.trim() == "0" { LIMIT / 5 } else { LIMIT }
 }
 
 /// Gets a daemon back on its feet with the configuration that it had.
