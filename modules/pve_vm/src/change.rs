@@ -136,7 +136,11 @@ pub(crate) struct Creation {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum From {
     /// Its configuration alone.
-    Config,
+    Config {
+        /// Whether `ciupgrade` is in it although the task does not say so: a server that does not
+        /// take it gets the rest.
+        unasked: bool,
+    },
     /// Another machine.
     Clone {
         /// What that is called.

@@ -148,7 +148,7 @@ fn needs(found: &Found, plan: &[Change]) -> Needs {
                 // what was made is read back
                 add(path.clone(), &["VM.Audit"]);
                 match &creation.from {
-                    From::Config => {
+                    From::Config { .. } => {
                         for (key, line) in &creation.config {
                             add(path.clone(), of_key(key, line));
                             resources(key, line, &mut add);

@@ -22,12 +22,13 @@ const RACES: u32 = 25;
 pub(super) async fn create(creation: &Creation, session: &mut Session) -> Result<(), Failure> {
     let mut pauses = Pauses::new(session.timeout);
     let mut races = 0;
+    let mut creation = creation.clone();
     loop {
         let vmid = match creation.vmid {
             Some(vmid) => vmid,
             None => session.client.next_id(None).await.map_err(failure)?,
         };
-        let made = match send(creation, vmid, session).await {
+        let made = match send(&creation, vmid, session).await {
             Ok(upid) => session.follow(&upid).await,
             Err(error) => Err(error),
         };
@@ -36,11 +37,20 @@ pub(super) async fn create(creation: &Creation, session: &mut Session) -> Result
             return Ok(());
         };
         match error.kind() {
+            // a default of ours is no reason to fail: old servers do not know it, some keep it for root
+            Some(Kind::RootOnly | Kind::Parameter) if is_unasked(&creation, &error) => {
+                creation.config.remove("ciupgrade");
+                creation.from = From::Config { unasked: false };
+                session.run.warn(format!(
+                    "the server does not take ciupgrade, so packages may be upgraded at the first \
+                     start: {error}"
+                ));
+            }
             Some(Kind::Exists) if creation.vmid.is_none() && races < RACES => races += 1,
             // what is copied is locked, which says nothing about the new machine
             Some(Kind::Locked(lock)) => {
                 if !pauses.pause().await {
-                    return Err(locked(source(creation), lock, session.timeout));
+                    return Err(locked(source(&creation), lock, session.timeout));
                 }
             }
             Some(Kind::LockTimeout) => match left_of(session, &creation.node, vmid).await {
@@ -58,10 +68,14 @@ pub(super) async fn create(creation: &Creation, session: &mut Session) -> Result
     }
 }
 
+fn is_unasked(creation: &Creation, error: &Error) -> bool {
+    creation.from == From::Config { unasked: true } && error.to_string().contains("ciupgrade")
+}
+
 fn source(creation: &Creation) -> &str {
     match &creation.from {
         From::Clone { label, .. } => label,
-        From::Config | From::Archive { .. } => &creation.label,
+        From::Config { .. } | From::Archive { .. } => &creation.label,
     }
 }
 
@@ -69,7 +83,7 @@ async fn send(creation: &Creation, vmid: Vmid, session: &Session) -> Result<Upid
     let form = Form::new().maybe("pool", creation.pool.as_ref());
     let node = session.client.node(&creation.node);
     match &creation.from {
-        From::Config => {
+        From::Config { .. } => {
             let config = creation.config.iter();
             let form = config.fold(form, |form, (key, value)| form.text(key, value));
             node.create_qemu(vmid, form).await

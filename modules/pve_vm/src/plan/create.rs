@@ -53,7 +53,10 @@ pub(crate) fn plan(params: &Params, wanted: &Wanted) -> Result<Vec<Change>, Fail
     }
     // PVE's own default is to upgrade everything at the first start, which holds the package lock
     // when the first play comes.
-    config.entry("ciupgrade".into()).or_insert_with(|| "0".into());
+    let unasked = !config.contains_key("ciupgrade");
+    if unasked {
+        config.insert("ciupgrade".into(), "0".into());
+    }
     if let Some(password) = &params.cipassword {
         config.insert("cipassword".into(), password.expose().to_owned());
     }
@@ -65,7 +68,7 @@ pub(crate) fn plan(params: &Params, wanted: &Wanted) -> Result<Vec<Change>, Fail
         node,
         vmid: params.vmid(),
         pool: params.pool.clone(),
-        from: From::Config,
+        from: From::Config { unasked },
         config,
     };
     let mut plan = vec![Change::Create(creation)];

@@ -54,6 +54,7 @@ pub(crate) async fn check(
         }
     }
     problems.dedup();
+    upgrade(client, plan, &mut problems).await;
     privileges::check(client, found, plan, &mut problems).await;
     match problems.as_slice() {
         [] => Ok(()),
@@ -64,6 +65,28 @@ pub(crate) async fn check(
             many.join("; ")
         ))
         .with("problems", many)),
+    }
+}
+
+/// A flag that PVE knows since 8.0.
+async fn upgrade(client: &Client, plan: &[Change], problems: &mut Vec<String>) {
+    let asked = plan.iter().any(|change| match change {
+        Change::Create(creation) => {
+            creation.config.contains_key("ciupgrade")
+                && creation.from == From::Config { unasked: false }
+        }
+        Change::Set(edit) => edit.set.contains_key("ciupgrade"),
+        _ => false,
+    });
+    if !asked {
+        return;
+    }
+    let Ok(version) = client.version().await else { return };
+    if version.major().is_some_and(|major| major < 8) {
+        problems.push(format!(
+            "ciupgrade: PVE knows it since 8.0, and this is {}: leave it out",
+            version.version
+        ));
     }
 }
 
@@ -92,7 +115,7 @@ async fn creation(client: &Client, creation: &Creation, problems: &mut Vec<Strin
     }
     free(client, creation, problems).await;
     match &creation.from {
-        From::Config => storages(client, &creation.node, &creation.config, problems).await,
+        From::Config { .. } => storages(client, &creation.node, &creation.config, problems).await,
         from => copies(client, creation, from, problems).await,
     }
     bridges(client, &creation.node, &creation.config, problems).await;

@@ -85,7 +85,7 @@ pub(super) async fn copies(
             present(client, &creation.node, "archive", archive, problems).await;
             false
         }
-        From::Config => false,
+        From::Config { .. } => false,
     };
     if needed.is_empty() {
         return;

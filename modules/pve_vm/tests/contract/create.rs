@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pve_lab::LabConfig;
+use pve_lab::{CallFault, LabConfig};
 use serde_json::json;
 
 use crate::support::{Bench, web};
@@ -124,4 +124,28 @@ fn a_uefi_machine_is_left_alone_once_made() {
     assert!(module.run().changed());
     let again = module.run();
     assert!(!again.changed(), "{}", again.stdout);
+}
+
+#[test]
+fn b30_a_server_that_keeps_the_upgrade_flag_for_root() {
+    let bench = Bench::new();
+    let refuse = || CallFault::Proxy {
+        status: 500,
+        reason: "only root can set 'ciupgrade' config".into(),
+        done: false,
+    };
+    // asked for, its refusal names it
+    bench.lab.fail_calls("POST", "/nodes/pve1/qemu", 1, refuse());
+    let asked = bench.module(web()).arg("ciupgrade", false).run();
+    assert!(asked.failed().contains("only root can set 'ciupgrade' config"), "{}", asked.failed());
+    // not asked for, it is left out
+    bench.lab.fail_calls("POST", "/nodes/pve1/qemu", 1, refuse());
+    bench.forget();
+    let unasked = bench.module(web()).run();
+    assert!(unasked.changed(), "{}", unasked.stdout);
+    assert!(unasked.warnings()[0].contains("the server does not take ciupgrade"));
+    let sent = bench.writes().iter().filter(|call| *call == "POST /nodes/pve1/qemu").count();
+    assert_eq!(sent, 2);
+    assert!(unasked.result["config"].get("ciupgrade").is_none());
+    assert!(!bench.module(web()).run().changed());
 }
