@@ -31,8 +31,10 @@ fn list(lab: &Lab, id: &str, secret: &str) -> Result<(), String> {
     }
     let inventory: Value = serde_json::from_slice(&output.stdout).unwrap();
     let hosts = inventory["_meta"]["hostvars"].as_object().unwrap();
-    assert_eq!(hosts.len(), 1, "{inventory}");
-    let vars = hosts.values().next().unwrap();
+    assert!(hosts.len() <= 1, "{inventory}");
+    let Some(vars) = hosts.values().next() else {
+        return Err("nothing is listed of what the caller may not see".to_owned());
+    };
     if vars["ansible_host"].is_string() { Ok(()) } else { Err(vars.to_string()) }
 }
 

@@ -85,7 +85,7 @@ async fn read(
         lock: row.lock,
         uptime: None,
         config: None,
-        parsed: None,
+        config_parsed: None,
         pending: None,
         snapshots: None,
         address: None,
@@ -165,7 +165,7 @@ async fn configuration(qemu: Qemu<'_>, vm: &mut Vm) -> Result<(), Error> {
         }
     }
     let structures = parsed(&config);
-    vm.parsed =
+    vm.config_parsed =
         serde_json::to_value(structures).ok().and_then(|value| serde_json::from_value(value).ok());
     vm.config = Some(config.iter().map(|(key, value)| (key.clone(), shown(key, value))).collect());
     vm.pending = Some(pending);

@@ -41,7 +41,7 @@ pub(crate) struct Vm {
     pub(crate) config: Option<BTreeMap<String, String>>,
     /// The same as structures: property strings as mappings, lists as lists, numbers and truth
     /// values as such.
-    pub(crate) parsed: Option<BTreeMap<String, Value>>,
+    pub(crate) config_parsed: Option<BTreeMap<String, Value>>,
     /// What waits for the next stop and start, by key; the value is null if the key goes away.
     pub(crate) pending: Option<BTreeMap<String, Option<String>>>,
     /// Its snapshots, the oldest first. None unless O(snapshots) asked for them.

@@ -68,7 +68,7 @@ fn filters_are_joined() {
 fn a36_one_that_cannot_say_gives_its_reason_and_the_others_their_data() {
     let bench = three();
     let config = bench.module(json!({"vmid": 102, "config": true})).run();
-    let mac = vm(config.ok(), 102)["parsed"]["net0"]["macaddr"].as_str().unwrap().to_owned();
+    let mac = vm(config.ok(), 102)["config_parsed"]["net0"]["macaddr"].as_str().unwrap().to_owned();
     let interfaces = json!([{
         "name": "ens18", "hardware-address": mac,
         "ip-addresses": [{"ip-address": "10.0.0.31", "ip-address-type": "ipv4", "prefix": 24}],
@@ -118,9 +118,9 @@ fn configuration_pending_values_and_snapshots() {
     let web = vm(outcome.ok(), 102).clone();
     assert_eq!(web["config"]["memory"], "1024");
     assert_eq!(web["pending"], json!({"memory": "1024"}));
-    assert_eq!(web["parsed"]["onboot"], true);
-    assert_eq!(web["parsed"]["memory"], json!({"current": "1024"}));
-    assert_eq!(web["parsed"]["net0"]["bridge"], "vmbr0");
+    assert_eq!(web["config_parsed"]["onboot"], true);
+    assert_eq!(web["config_parsed"]["memory"], json!({"current": "1024"}));
+    assert_eq!(web["config_parsed"]["net0"]["bridge"], "vmbr0");
     assert_eq!(web["snapshots"], json!([]));
     let db = vm(outcome.ok(), 103).clone();
     assert_eq!(db["snapshots"][0]["name"], "pre");

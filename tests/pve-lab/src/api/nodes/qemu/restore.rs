@@ -8,10 +8,11 @@ use std::sync::Arc;
 use super::super::super::call::{Call, TaskHandle};
 use super::super::super::error::{ApiError, ApiResult};
 use super::super::super::size;
-use super::{create, values, volumes};
+use super::{checks, create, values, volumes};
 use crate::shared::Shared;
 use crate::state::config::{Config, Section};
 use crate::state::guest::{Drive, is_disk, is_slot, is_unused};
+use crate::state::storage::Volume;
 
 /// Answers the call.
 pub(crate) fn restore(call: &Call, archive: &str, pool: Option<&str>) -> ApiResult {
@@ -21,9 +22,14 @@ pub(crate) fn restore(call: &Call, archive: &str, pool: Option<&str>) -> ApiResu
     if volume.content != "backup" {
         return Err(ApiError::param("archive", format!("'{archive}' is no backup volume")));
     }
-    let from = format!("/storage/{}", storage.id);
-    if !call.allows(&from, "Datastore.AllocateSpace") && !call.allows(&from, "Datastore.Audit") {
-        return Err(ApiError::forbidden(&format!("{from}, Datastore.AllocateSpace")));
+    let mut parts = volume.name.strip_prefix("vzdump-qemu-").unwrap_or_default().split('-');
+    let owner = parts.next().and_then(|vmid| vmid.parse::<u32>().ok());
+    // one's own backup may be read in any case
+    if owner != Some(vmid) {
+        call.require(&format!("/storage/{}", storage.id), "Datastore.AllocateSpace")?;
+        if let Some(owner) = owner {
+            call.require(&format!("/vms/{owner}"), "VM.Backup")?;
+        }
     }
     let text = std::fs::read_to_string(volume.file(&storage))
         .map_err(|_| ApiError::internal(format!("volume '{archive}' does not exist")))?;
@@ -37,12 +43,27 @@ pub(crate) fn restore(call: &Call, archive: &str, pool: Option<&str>) -> ApiResu
             call.node()
         )));
     }
+    // PVE looks at what the backup holds in the task
+    let saved = Config::parse(&text).main;
+    let allowed = checks::bridges(call, &saved).and_then(|()| {
+        let disks = saved.iter().filter(|(key, _)| is_disk(key));
+        disks.map(|(_, value)| Drive::parse(value).file).try_for_each(|file| match &target {
+            None if Volume::parse(&file).is_some_and(|volume| volume.vmid.is_some()) => {
+                let storage = file.split(':').next().unwrap_or_default();
+                call.require(&format!("/storage/{storage}"), "Datastore.AllocateSpace")
+            }
+            _ => Ok(()),
+        })
+    });
     create::reserve(call, vmid, pool)?;
     let (shared, unique) = (Arc::clone(&call.shared), call.params.flag("unique"));
     let archive = archive.to_owned();
     call.task("qmrestore", &vmid.to_string(), move |task| {
         task.log(format!("restore vma archive: {archive}"));
-        match build(&shared, vmid, &Config::parse(&text).main, target.as_deref(), unique, task) {
+        let built = allowed
+            .map_err(|refusal| refusal.message)
+            .and_then(|()| build(&shared, vmid, &saved, target.as_deref(), unique, task));
+        match built {
             Ok(main) => {
                 let mut state = shared.state();
                 if let Some(guest) = state.guests.get_mut(&vmid) {
