@@ -8,7 +8,7 @@ mod storages;
 use std::collections::BTreeMap;
 
 use ansible_module::Failure;
-use pve_client::{Client, Form, Kind};
+use pve_client::{Client, Form, Kind, Version};
 use pve_types::property::NetDevice;
 use pve_types::{NodeName, Vmid, VolId, lenient, slot};
 use serde::Deserialize;
@@ -82,12 +82,13 @@ async fn upgrade(client: &Client, plan: &[Change], problems: &mut Vec<String>) {
         return;
     }
     let Ok(version) = client.version().await else { return };
-    if version.major().is_some_and(|major| major < 8) {
-        problems.push(format!(
-            "ciupgrade: PVE knows it since 8.0, and this is {}: leave it out",
-            version.version
-        ));
-    }
+    problems.extend(before_8(&version));
+}
+
+fn before_8(version: &Version) -> Option<String> {
+    version.major().filter(|major| *major < 8).map(|_| {
+        format!("ciupgrade: PVE knows it since 8.0, and this is {}: leave it out", version.version)
+    })
 }
 
 /// Where the machine is and what it is like before its settings are changed; one that is made from
@@ -276,4 +277,21 @@ async fn bridges(
 /// The path at which privileges for a machine count.
 pub(crate) fn guest_path(vmid: Option<Vmid>) -> String {
     vmid.map_or_else(|| "/vms".to_owned(), |vmid| format!("/vms/{vmid}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn b31_an_old_server_does_not_know_the_upgrade_flag() {
+        for (version, problem) in [
+            ("7.4-17", Some("ciupgrade: PVE knows it since 8.0, and this is 7.4-17: leave it out")),
+            ("8.0.3", None),
+            ("9.2.11", None),
+        ] {
+            let version = Version { version: version.into(), release: String::new() };
+            assert_eq!(before_8(&version).as_deref(), problem);
+        }
+    }
 }

@@ -81,3 +81,16 @@ fn a_machine_that_may_not_be_seen_is_not_taken_for_absent() {
     // a number that nobody has is absent
     assert!(!bench.module(json!({"vmid": 999, "state": "absent"})).args(blind).run().changed());
 }
+
+#[test]
+fn b68_a_machine_that_does_not_hear_is_stopped_hard_only_when_that_is_asked_for() {
+    let bench = Bench::new();
+    // without a disk there is no system that would hear
+    assert!(bench.module(json!({"vmid": 201, "node": "pve1", "state": "started"})).run().changed());
+    let stop = bench.module(json!({"vmid": 201, "state": "stopped", "shutdown_timeout": 1}));
+    let outcome = stop.run();
+    assert!(outcome.failed().contains("VM quit/powerdown failed - got timeout"));
+    let forced = stop.arg("force", true).run();
+    assert_eq!(forced.plan(), ["shut down vm 201, and stop it hard after 1 s"]);
+    assert_eq!(forced.result["status"], "stopped");
+}
