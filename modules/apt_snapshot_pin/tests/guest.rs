@@ -176,8 +176,7 @@ fn fails_closed(pin: &Pin) {
     pin.restored();
 }
 
-fn waits_for_locks(pin: &Pin) {
-    // G02, G01
+fn g01_g02_waits_for_locks(pin: &Pin) {
     for lock in ["/var/lib/apt/lists/lock", "/var/lib/dpkg/lock-frontend"] {
         pin.hold(lock, 60);
         let start = Instant::now();
@@ -238,7 +237,7 @@ fn g52_g55_g58_pins_on_trixie() {
     let pin = Pin::boot(Suite::Trixie);
     pins_moves_and_restores(&pin);
     fails_closed(&pin);
-    waits_for_locks(&pin);
+    g01_g02_waits_for_locks(&pin);
     one_line_in_a_tree(&pin);
 
     let native = json!({"snapshot_id": JUNE, "method": "native"});
