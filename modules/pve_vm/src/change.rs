@@ -178,6 +178,8 @@ pub(crate) struct Edit {
     pub(crate) set: BTreeMap<String, String>,
     /// Keys to take away.
     pub(crate) delete: BTreeSet<String>,
+    /// Keys whose pending value is dropped, with that value.
+    pub(crate) revert: BTreeMap<String, Option<String>>,
     /// The values that these keys had.
     pub(crate) before: BTreeMap<String, String>,
     /// The hash of the configuration that was compared.
@@ -197,6 +199,7 @@ impl Edit {
             label: label.to_owned(),
             set: BTreeMap::new(),
             delete: BTreeSet::new(),
+            revert: BTreeMap::new(),
             before: BTreeMap::new(),
             digest: None,
             allocates: false,
@@ -212,7 +215,9 @@ impl Change {
     pub(crate) fn is_settled(&self) -> bool {
         match self {
             Self::Set(edit) => {
-                edit.delete.is_empty() && edit.set.keys().all(|key| key == "cipassword")
+                edit.delete.is_empty()
+                    && edit.revert.is_empty()
+                    && edit.set.keys().all(|key| key == "cipassword")
             }
             Self::Regenerate { .. } => true,
             // asked for by itself, it is done when it was done once
@@ -310,7 +315,7 @@ impl fmt::Display for Patience {
 
 impl fmt::Display for Edit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.set.is_empty() && self.delete.is_empty() {
+        if self.set.is_empty() && self.delete.is_empty() && self.revert.is_empty() {
             return write!(f, "set what differs on {}", self.label);
         }
         let mut separator = "";
@@ -336,6 +341,12 @@ impl fmt::Display for Edit {
             if key.starts_with("unused") {
                 write!(f, " and destroy its volume")?;
             }
+            separator = ", ";
+        }
+        for (key, value) in &self.revert {
+            let value = value.as_deref().map(|value| format!(" {:?}", readable(key, value)));
+            let value = value.unwrap_or_default();
+            write!(f, "{separator}drop the pending value{value} of {key}")?;
             separator = ", ";
         }
         write!(f, " on {}", self.label)

@@ -93,6 +93,9 @@ pub(crate) struct Params {
     /// Settings to take away, by PVE's names: `[description, net1]`. A disk is only detached.
     #[serde(default)]
     pub(crate) delete: Vec<String>,
+    /// Settings whose pending value is dropped, so that the one in force stays: `[memory]`.
+    #[serde(default)]
+    pub(crate) revert: Vec<String>,
     /// Whether an existing machine's settings are changed.
     #[serde(default = "yes")]
     pub(crate) update: bool,
@@ -128,7 +131,7 @@ pub(crate) struct Params {
     pub(crate) wait_for: WaitFor,
     /// How many seconds a task of PVE, a lock of the machine or what O(wait_for) says is waited for.
     #[serde(default = "wait_timeout")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1), extend("x-aliases" = ["timeout"]))]
     pub(crate) wait_timeout: u64,
     /// How many seconds a machine has to shut down.
     #[serde(default = "shutdown_timeout")]

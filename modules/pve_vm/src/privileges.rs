@@ -175,6 +175,9 @@ fn needs(found: &Found, plan: &[Change]) -> Needs {
                         resources(key, line, &mut add);
                     }
                 }
+                for key in edit.revert.keys() {
+                    add(guest_path(vmid), of_key(key, ""));
+                }
                 for key in &edit.delete {
                     let before = edit.before.get(key).map(String::as_str).unwrap_or_default();
                     add(guest_path(vmid), of_key(key, before));

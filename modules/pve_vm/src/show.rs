@@ -37,6 +37,11 @@ pub(crate) fn diff(params: &Params, found: &Found, plan: &[Change]) -> Vec<Diff>
                 if let Some(after) = &mut after {
                     after.retain(|key, _| !edit.delete.contains(key));
                     after.extend(edit.set.clone());
+                    for key in edit.revert.keys() {
+                        after.remove(key);
+                        let now = found.guest.as_ref().and_then(|g| g.running_config.get(key));
+                        after.extend(now.map(|value| (key.clone(), value.clone())));
+                    }
                 }
             }
             Change::Grow { disk, to, .. } => {

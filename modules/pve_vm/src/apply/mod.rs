@@ -72,6 +72,10 @@ async fn set(edit: &Edit, session: &mut Session) -> Result<(), Failure> {
         let keys: Vec<&str> = edit.delete.iter().map(String::as_str).collect();
         form = form.text("delete", keys.join(","));
     }
+    if !edit.revert.is_empty() {
+        let keys: Vec<&str> = edit.revert.keys().map(String::as_str).collect();
+        form = form.text("revert", keys.join(","));
+    }
     let form = form.digest(digest.as_ref());
     while_locked(session, &edit.label, async |session| {
         let client = session.client.clone();

@@ -104,6 +104,11 @@ pub(crate) fn plan(
     {
         edit.set.insert("name".into(), name.to_owned());
     }
+    for key in params.revert.iter().filter(|key| !wanted.contains_key(*key)) {
+        if let Some(pending) = guest.pending.get(key) {
+            edit.revert.insert(key.clone(), pending.clone());
+        }
+    }
     for key in edit.set.keys().chain(&edit.delete) {
         if let Some(before) = guest.config.get(key) {
             edit.before.insert(key.clone(), before.clone());
@@ -145,7 +150,7 @@ fn steps(mut edit: Edit, grown: Vec<Change>, guest: &Guest) -> Vec<Change> {
     let regenerate = guest.running && guest.cloudinit_drive().is_some() && (changed || pending);
     let label = edit.label.clone();
     let mut plan = Vec::new();
-    if !edit.set.is_empty() || !edit.delete.is_empty() {
+    if !edit.set.is_empty() || !edit.delete.is_empty() || !edit.revert.is_empty() {
         plan.push(Change::Set(edit));
     }
     plan.extend(later.map(Change::Set));
@@ -169,6 +174,7 @@ fn boot_after_devices(edit: &mut Edit, guest: &Guest) -> Option<Edit> {
         label: edit.label.clone(),
         set: BTreeMap::from([("boot".to_owned(), boot)]),
         delete: BTreeSet::new(),
+        revert: BTreeMap::new(),
         before: before.map(|line| ("boot".to_owned(), line)).into_iter().collect(),
         digest: None,
         allocates: false,

@@ -182,3 +182,25 @@ fn b77_a_running_machine_becomes_a_template_only_with_force() {
     let started = bench.module(json!({"vmid": 201, "state": "started"})).run();
     assert!(started.failed().contains("is a template, which cannot be started"));
 }
+
+#[test]
+fn ten_copies_at_once_get_a_number_each() {
+    let bench = bench();
+    bench.forget();
+    let mut vmids: Vec<u64> = std::thread::scope(|scope| {
+        let runs: Vec<_> = (0..10)
+            .map(|index| {
+                let bench = &bench;
+                scope.spawn(move || {
+                    let args = json!({"name": format!("copy{index}"), "clone": "debian13",
+                                      "cores": 4, "state": "started"});
+                    bench.module(args).run().ok()["vmid"].as_u64().unwrap()
+                })
+            })
+            .collect();
+        runs.into_iter().map(|run| run.join().unwrap()).collect()
+    });
+    vmids.sort_unstable();
+    vmids.dedup();
+    assert_eq!(vmids.len(), 10);
+}

@@ -118,3 +118,18 @@ fn b54_what_waits_for_a_start_is_reported_on_every_run() {
     let power = |call: &String| call.contains("/status/") && !call.ends_with("/start");
     assert!(!bench.writes().iter().any(power), "nothing was restarted: {:?}", bench.writes());
 }
+
+#[test]
+fn what_is_pending_can_be_dropped() {
+    let bench = Bench::new();
+    assert!(bench.module(web()).run().changed());
+    assert!(bench.module(json!({"vmid": 201, "cores": 4, "memory": 2048})).run().changed());
+    let revert = bench.module(json!({"vmid": 201, "revert": ["memory", "net0"], "timeout": 60}));
+    let check = revert.clone().check().run();
+    assert_eq!(check.plan(), ["drop the pending value \"2048\" of memory on vm web (201)"]);
+    let real = revert.run();
+    assert_eq!(real.plan(), check.plan());
+    assert_eq!(real.result["pending"], json!({"cores": "4"}));
+    assert_eq!(real.result["config"]["memory"], "1024");
+    assert!(!revert.run().changed());
+}
