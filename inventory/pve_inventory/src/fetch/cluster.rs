@@ -63,10 +63,11 @@ pub(super) async fn read(
     let clients = config.clusters[index].connect(config.timeout.value)?;
     let endpoints = Endpoints::new(clients, config.concurrency.value as usize);
     let run = Run { config, index, specs, whole, silent, endpoints, down: RefCell::default() };
-    let rows = run.list().await?;
+    let mut rows = run.list().await?;
     if rows.is_empty() {
         run.rights().await?;
     }
+    rows.retain(|row| run.is_wanted(row));
     let mut answer = Answer::default();
     let managed = rows.iter().any(|row| row.resource.hastate.is_some());
     let mut rows = rows.into_iter();
@@ -153,7 +154,7 @@ impl Run<'_> {
     async fn again(&self, moved: Vec<Row>, answer: &mut Answer) -> Result<(), Error> {
         sleep(Duration::from_secs(1)).await;
         let mut now = self.list().await?;
-        now.retain(|row| moved.iter().any(|old| old.vmid == row.vmid));
+        now.retain(|row| moved.iter().any(|old| old.vmid == row.vmid) && self.is_wanted(row));
         for row in self.guests(now, answer).await {
             answer.warnings.push(format!(
                 "{} {} is in the cluster's list, and node {} does not have it",
@@ -165,19 +166,20 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Whether a row is wanted as far as it tells. One without a name is fresh, and says nothing about
+    /// tags either.
+    fn is_wanted(&self, row: &Row) -> bool {
+        let filters = &self.config.filters.value;
+        let (name, listed) = (row.resource.name.as_deref(), &row.resource.status);
+        let its_tags = row.resource.tags.as_deref().or(name.map(|_| ""));
+        let unsure = listed.is_empty() || listed == "unknown" || self.is_ours(row);
+        (!row.resource.template || self.config.templates.value)
+            && filters.wants(row, name, its_tags)
+            && (unsure || filters.wants_status(listed))
+    }
+
     async fn guest(&self, row: Row) -> Outcome {
         let (filters, templates) = (&self.config.filters.value, self.config.templates.value);
-        let known = (row.resource.name.as_deref(), row.resource.tags.as_deref());
-        // a row without a name is fresh, and says nothing about tags either
-        let its_tags = known.1.or(known.0.map(|_| ""));
-        if row.resource.template && !templates || !filters.wants(&row, known.0, its_tags) {
-            return Outcome::Unwanted;
-        }
-        let listed = &row.resource.status;
-        let unsure = listed.is_empty() || listed == "unknown" || self.is_ours(&row);
-        if !unsure && !filters.wants_status(listed) {
-            return Outcome::Unwanted;
-        }
         let config = match self.config(&row).await {
             Ok(config) => Ok(config),
             Err(Some(error)) if error.is_gone() => return Outcome::Moved(Box::new(row)),

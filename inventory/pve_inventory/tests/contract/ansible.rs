@@ -66,7 +66,7 @@ fn installed((version, least, most): (&str, u8, u8)) -> Option<Core> {
     if complete.exists() && works(&bin.join("python3")) {
         return Some(Core { bin });
     }
-    let python = (least..=most).rev().find_map(|minor| python(minor))?;
+    let python = (least..=most).rev().find_map(python)?;
     std::fs::create_dir_all(home.parent().unwrap()).unwrap();
     run(Command::new(python).args(["-m", "venv", "--clear"]).arg(&home));
     run(Command::new(bin.join("pip"))
