@@ -30,7 +30,10 @@ fn on_bookworm() {
 fn all(suite: Suite) {
     let lab = Lab::boot(suite);
     places_and_reloads(&lab);
-    g20_to_g24_settings_without_effect(&lab);
+    g20_g21_a_name_that_comes_late(&lab);
+    g22_the_main_file_above_the_include(&lab);
+    g24_an_include_for_some_users_only(&lab);
+    other_ways_to_have_no_effect(&lab);
     g28_g33_broken_as_a_whole(&lab, suite);
     g29_no_folder_and_no_host_key(&lab);
     g32_g34_old_names_and_adding(&lab);
@@ -74,7 +77,7 @@ fn places_and_reloads(lab: &Lab) {
     assert_eq!(lab.sh(&format!("ls {FOLDER}/*.conf 2>/dev/null | grep key-only")), "");
 }
 
-fn g20_to_g24_settings_without_effect(lab: &Lab) {
+fn g20_g21_a_name_that_comes_late(lab: &Lab) {
     lab.reset();
     lab.drop_in("50-cloud-init.conf", "# cloud\nPasswordAuthentication yes\n");
     let winner =
@@ -84,20 +87,28 @@ fn g20_to_g24_settings_without_effect(lab: &Lab) {
         assert!(message.contains(&winner), "{message}");
     }
     lab.cycle(&key_only("10-hard.conf"));
+}
 
+fn g22_the_main_file_above_the_include(lab: &Lab) {
     lab.reset();
     lab.main("PasswordAuthentication yes\nInclude /etc/ssh/sshd_config.d/*.conf\nUsePAM yes\n");
     let message = lab.refused(&key_only("10-x.conf"));
-    assert!(message.contains(&format!("{MAIN}:1 comes first")), "g22 {message}");
+    assert!(message.contains(&format!("{MAIN}:1 comes first")), "{message}");
+}
 
+fn g24_an_include_for_some_users_only(lab: &Lab) {
+    lab.reset();
     lab.main("UsePAM yes\nMatch User bob\n  X11Forwarding no\n  Include sshd_config.d/*.conf\n");
     let message = lab.refused(&key_only("10-x.conf"));
     let wanted = format!(
         "{FOLDER}/10-x.conf would hold for some connections only: the Include at {MAIN}:4 stands \
          in 'Match User bob' of {MAIN}:2; move it above"
     );
-    assert_eq!(message, wanted, "g24");
+    assert_eq!(message, wanted);
+}
 
+fn other_ways_to_have_no_effect(lab: &Lab) {
+    lab.reset();
     lab.main("UsePAM yes\n");
     let message = lab.refused(&json!({"name": "10-x.conf", "content": "garbage here\n"}));
     assert!(message.ends_with("no Include in /etc/ssh/sshd_config covers it"), "{message}");
