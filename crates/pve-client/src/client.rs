@@ -139,11 +139,7 @@ impl Client {
     ///
     /// # Errors
     /// As every call.
-    pub async fn post<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        form: &Form,
-    ) -> Result<T, Error> {
+    pub async fn post<T: DeserializeOwned>(&self, path: &str, form: &Form) -> Result<T, Error> {
         typed(Method::POST, path, self.call(Method::POST, path, form).await?.data)
     }
 
