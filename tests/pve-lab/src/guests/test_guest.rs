@@ -167,13 +167,11 @@ impl TestGuest {
         finish(&mut self.console_command(&["sh", "-c", command]), &[])
     }
 
-    /// Runs a module's binary that lies in the guest and kills it before its step of this number;
-    /// [`harness::crash::kill_before`] says what a step is. Gives the step, or nothing if the
-    /// module came to its end.
+    /// As [`harness::crash::kill_before`], for a module's binary that lies in the guest.
     ///
     /// # Panics
     ///
-    /// Panics if the guest does not run.
+    /// As [`TestGuest::console`].
     pub fn kill_before(
         &self,
         program: &str,
