@@ -1,8 +1,9 @@
 //! What is there. Reads only.
 
 use ansible_module::Failure;
-use pve_client::{Error, Kind};
+use pve_client::{Error, Form, Kind};
 use pve_types::{NodeName, Vmid};
+use serde::Deserialize;
 
 use crate::found::{Found, Guest};
 use crate::identity;
@@ -20,6 +21,9 @@ use crate::wait;
 /// When the state cannot be read, is not reached in time, or something stands against the plan.
 pub(crate) async fn observe(params: &Params, session: &mut Session) -> Result<Found, Failure> {
     session.wrote = false;
+    if std::mem::take(&mut session.lost) {
+        idle(session).await;
+    }
     let guest = read(params, session).await?;
     let source = match &guest {
         None => source::find(params, session).await?,
@@ -53,6 +57,30 @@ pub(crate) async fn observe(params: &Params, session: &mut Session) -> Result<Fo
         preflight::check(session, &found, &changes).await?;
     }
     Ok(found)
+}
+
+#[derive(Deserialize)]
+struct TaskRow {
+    #[serde(default)]
+    id: String,
+    #[serde(default)]
+    endtime: Option<u64>,
+}
+
+/// Waits until no task of the machine is under way: one whose UPID was lost may still be at work.
+async fn idle(session: &Session) {
+    let Some((node, vmid)) = &session.known else { return };
+    let path = format!("/nodes/{node}/tasks");
+    let query = Form::new().text("source", "active").number("vmid", vmid.get());
+    let mut pauses = Pauses::new(session.timeout);
+    loop {
+        // where the list cannot be read, the state is all there is
+        let Ok(rows) = session.client.get::<Vec<TaskRow>>(&path, &query).await else { return };
+        let busy = rows.iter().any(|row| row.endtime.is_none() && row.id == vmid.get().to_string());
+        if !busy || !pauses.pause().await {
+            return;
+        }
+    }
 }
 
 /// Makes sure that a machine that seems not to be there is not one that the caller may not see.

@@ -37,6 +37,8 @@ pub(crate) struct Session {
     pub(crate) rows: Vec<Resource>,
     /// Disks that were grown along with other settings.
     pub(crate) grown: BTreeMap<String, Size>,
+    /// Whether the answer to a call was lost, so that its task may be under way.
+    pub(crate) lost: bool,
     /// Whether something was written since the configuration was read.
     pub(crate) wrote: bool,
     /// Whether something was written in this run at all.
@@ -59,6 +61,7 @@ impl Target {
             timeout: Duration::from_secs(params.wait_timeout),
             known: None,
             rows: Vec::new(),
+            lost: false,
             grown: BTreeMap::new(),
             wrote: false,
             applied: false,

@@ -47,6 +47,7 @@ pub(crate) async fn apply(
         Change::Destroy { label, .. } => destroy(label, params, session).await,
     };
     session.wrote = true;
+    session.lost = result.as_ref().is_err_and(Failure::is_perhaps_done);
     result
 }
 
