@@ -54,3 +54,9 @@ contains 'passwordauthentication no'
 contains 'kbdinteractiveauthentication no'
 contains masked
 contains 'Installed: 2.0'
+
+note "a guest without an address is named, and nothing else is tried in its place"
+api POST /nodes/pve1/qemu/201/status/stop >/dev/null
+until api GET /nodes/pve1/qemu/201/status/current | grep -q '"status": "stopped"'; do :; done
+! try ansible-playbook -e "@$LAB/vars.yml" playbooks/configure.yml --limit web1,localhost || fail "configure.yml passed"
+contains 'web1 has no address: '
