@@ -130,11 +130,12 @@ pub enum OptionsError {
     #[error("a password is given but no user: set api_user (or PROXMOX_USER)")]
     NoUser,
     /// A user without realm.
-    #[error("api_user '{0}' has no realm: write it as {0}@pam or {0}@pve")]
+    #[error("api_user '{0}' has no realm: write it as user@realm, for example {0}@pam or {0}@pve")]
     NoRealm(String),
     /// Not a token id.
     #[error("api_token_id is wrong: {0}")]
-    TokenId(#[from] pve_types::ParseError),
+    // no source: the sentence holds it already
+    TokenId(pve_types::ParseError),
     /// A secret that no header can carry.
     #[error("{0} has characters that a token secret cannot have")]
     SecretText(&'static str),
@@ -215,7 +216,10 @@ impl ConnectOptions {
         let secret = self.api_token_secret.as_ref().map(|secret| secret.expose().trim());
         let secret = secret.filter(|secret| !secret.is_empty());
         if let Some(token) = token {
-            let id = TokenId::resolve(user.as_deref(), &token)?;
+            if let Some(user) = user.as_ref().filter(|user| !user.contains('@')) {
+                return Err(OptionsError::NoRealm(user.clone()));
+            }
+            let id = TokenId::resolve(user.as_deref(), &token).map_err(OptionsError::TokenId)?;
             let secret = secret.ok_or_else(|| OptionsError::NoSecret(id.clone()))?;
             if !secret.bytes().all(|byte| byte.is_ascii_graphic()) {
                 return Err(OptionsError::SecretText("api_token_secret"));
@@ -269,6 +273,14 @@ mod tests {
         }
     }
 
+    /// The error with its sources, as a failure shows it.
+    fn said(error: &dyn std::error::Error) -> String {
+        match error.source() {
+            Some(source) => format!("{error}: {}", said(source)),
+            None => error.to_string(),
+        }
+    }
+
     #[test]
     fn what_is_missing_is_named_and_nothing_secret_is() {
         for (user, password, token, secret, text) in [
@@ -277,14 +289,24 @@ mod tests {
             ("root@pam", "", "ci", "", "token 'root@pam!ci' has no secret"),
             ("root@pam", "", "", "hush-hush", "no token id"),
             ("", "hush-hush", "", "", "no user: set api_user"),
-            ("root", "hush-hush", "", "", "write it as root@pam or root@pve"),
+            (
+                "root",
+                "hush-hush",
+                "",
+                "",
+                "write it as user@realm, for example root@pam or root@pve",
+            ),
+            ("root", "", "ci", "hush-hush", "api_user 'root' has no realm: write it as user@realm"),
+            ("root", "", "root@pam!ci", "hush-hush", "api_user 'root' has no realm"),
             ("", "", "ci", "hush-hush", "USER@REALM!NAME"),
             ("a@pve", "", "b@pve!ci", "hush-hush", "a token of a@pve"),
             ("a@pve", "", "ci", "hush\nhush-hush", "characters that a token secret cannot have"),
         ] {
-            let error = options(user, password, token, secret).check().unwrap_err().to_string();
+            let refused = options(user, password, token, secret).check().unwrap_err();
+            let error = refused.to_string();
             assert!(error.contains(text), "{error}");
             assert!(!error.contains("hush-hush"), "{error}");
+            assert_eq!(said(&refused), error, "said once");
         }
     }
 
