@@ -22,6 +22,11 @@ pub(crate) enum Error {
     NoSources { places: String },
     #[error("{count} of the sources would not be pinned to {id}, and nothing was changed: {list}")]
     Unpinned { count: usize, id: String, list: String },
+    #[error(
+        "{count} of the sources are a snapshot, what they were before is not remembered, and \
+         nothing was changed: {list}; those that are to stay are named in allow_unpinned"
+    )]
+    Standing { count: usize, list: String },
     #[error("the snapshot {id} cannot be brought in force, and nothing was changed: {list}")]
     Trial { id: String, list: String },
     #[error("the snapshot {id} was not in force after it was placed; all was put back: {list}")]

@@ -18,6 +18,7 @@ mod plan;
 mod snapshot_id;
 mod sources;
 mod staging;
+mod standing;
 mod trial;
 
 fn main() -> ExitCode {

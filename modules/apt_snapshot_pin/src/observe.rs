@@ -16,6 +16,7 @@ use crate::params::{Method, Newer, Params, State};
 use crate::pinning::{self, Facts, Pinning, SourceFile};
 use crate::sources::{self, Form};
 use crate::staging::{self, Staging};
+use crate::standing;
 use crate::trial;
 
 /// The node, and what a run keeps between its steps.
@@ -77,7 +78,15 @@ pub(crate) fn observe(params: &Params, target: &mut Target) -> Result<Found, Err
                 let places = places.map(|path| path.display().to_string()).join(" and ");
                 return Err(Error::NoSources { places });
             }
-            let pinning = pinning::pin(params, id, method, &bases, &facts)?;
+            let mut pinning = pinning::pin(params, id, method, &bases, &facts)?;
+            pinning.standing = standing::find(params, &bases);
+            if !pinning.standing.is_empty() {
+                target.run.warn(format!(
+                    "state absent will not be able to undo the pin of sources that were a snapshot \
+                     already, as what they were before is not remembered: {}",
+                    pinning.standing.join("; ")
+                ));
+            }
             let texts = pinning.texts.iter();
             let mut wanted = inserted(texts.map(|(path, text)| (path.clone(), Some(text.clone()))));
             wanted.insert(hosts_path(&apt), hosts_text(&pinning));
@@ -103,22 +112,23 @@ pub(crate) fn observe(params: &Params, target: &mut Target) -> Result<Found, Err
         }
         _ => {
             let mut wanted = restored(memory.as_ref(), &current, &bases);
-            if memory.is_some() {
-                wanted.insert(hosts_path(&apt), None);
-            }
+            wanted.insert(hosts_path(&apt), None);
+            let mut pinning = trial::unpinned(&bases);
+            pinning.standing = standing::find(params, &left(&bases, &wanted));
             Found {
                 files: differing(&current, wanted),
                 method: Method::Auto,
                 wanted_memory: None,
-                pinning: trial::unpinned(&bases),
+                pinning,
                 apt,
                 memory,
                 lists: Lists::NotAsked,
             }
         }
     };
+    let back = found.memory.is_some() && found.pinning.standing.is_empty();
     let asked = params.update && found.pinning.refused.is_empty();
-    if asked && (params.state == State::Present || found.memory.is_some()) {
+    if asked && (params.state == State::Present || back) {
         found.lists = trial::lists(params, target, &found, &bases)?;
     }
     Ok(found)
@@ -206,6 +216,19 @@ fn restored(
     let undone = bases.iter().map(|file| (file.path.clone(), Some(file.text.clone())));
     let gone = memory.files.iter().filter(|(path, _)| !current.contains_key(*path));
     inserted(undone.chain(gone.map(|(path, file)| (path.clone(), file.original.clone()))))
+}
+
+/// The files as they will be without a pin, with those that are brought back.
+fn left(bases: &[SourceFile], wanted: &BTreeMap<String, Option<String>>) -> Vec<SourceFile> {
+    let mut left = bases.to_vec();
+    for (path, text) in wanted {
+        if let (Some(form), Some(text)) = (form(path), text)
+            && !bases.iter().any(|file| file.path == *path)
+        {
+            left.push(SourceFile { path: path.clone(), form, text: text.clone() });
+        }
+    }
+    left
 }
 
 fn differing(

@@ -25,7 +25,8 @@ pub(crate) struct Params {
     #[schemars(with = "Option<String>")]
     pub(crate) snapshot_id: Option<SnapshotId>,
     /// Whether the sources are pinned. With V(absent) they become what they were before they were
-    /// pinned first, together with what was added to them since.
+    /// pinned first, together with what was added to them since. Sources that were a snapshot
+    /// before that, or whose memory on the node was lost, fail the task with what to do.
     #[serde(default)]
     pub(crate) state: State,
     /// How the sources are pinned.

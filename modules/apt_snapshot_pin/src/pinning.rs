@@ -50,6 +50,8 @@ pub(crate) struct Pinning {
     pub(crate) texts: BTreeMap<String, String>,
     /// Sources that stay unpinned and may not: place and reason.
     pub(crate) refused: Vec<String>,
+    /// Sources that were a snapshot before the pin: place and advice.
+    pub(crate) standing: Vec<String>,
     /// The URIs that are pinned, as they were.
     pub(crate) from: BTreeSet<String>,
     /// `Acquire::Snapshots::URI::Host` entries that apt's own method needs.
@@ -218,7 +220,7 @@ pub(crate) fn names(selector: &str, path: &str, uri: &str, archive: Option<&str>
         || archive == Some(selector)
 }
 
-fn place(file: &SourceFile, entry: &Entry, uri: &str) -> String {
+pub(crate) fn place(file: &SourceFile, entry: &Entry, uri: &str) -> String {
     let name = match file.form {
         Form::OneLine => "line",
         Form::Deb822 => "stanza",

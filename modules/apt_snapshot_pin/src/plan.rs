@@ -7,7 +7,7 @@ use ansible_module::Diff;
 use crate::error::Error;
 use crate::memory::{Memory, to_bytes};
 use crate::observe::{Found, Lists};
-use crate::params::Params;
+use crate::params::{Params, State};
 
 /// One step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +49,10 @@ pub(crate) fn plan(params: &Params, found: &Found) -> Result<Vec<Change>, Error>
             id: params.snapshot_id.as_ref().map(ToString::to_string).unwrap_or_default(),
             list: found.pinning.refused.join("; "),
         });
+    }
+    let standing = &found.pinning.standing;
+    if params.state == State::Absent && !standing.is_empty() {
+        return Err(Error::Standing { count: standing.len(), list: standing.join("; ") });
     }
     let mut plan = Vec::new();
     if let Some(memory) = found.wanted_memory.as_ref()

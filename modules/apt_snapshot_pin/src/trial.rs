@@ -14,6 +14,7 @@ use crate::observe::{Found, Lists, Target, hosts_text, in_force};
 use crate::params::{Method, Params, SourceReport, State};
 use crate::pinning::{self, Expected, Pinning, SourceFile};
 use crate::staging::Staging;
+use crate::standing;
 
 /// Room that is left beside the lists, for apt's caches and everything else.
 const MARGIN: u64 = 16 << 20;
@@ -193,6 +194,8 @@ pub(crate) fn unpinned(bases: &[SourceFile]) -> Pinning {
     let mut pinning = Pinning::default();
     for (file, entry) in pinning::entries(bases) {
         for uri in &entry.uris {
+            let snapshot = standing::is_snapshot(&entry, uri);
+            let reason = if snapshot { standing::REASON } else { "not pinned" };
             pinning.reports.push(SourceReport {
                 file: file.path.clone(),
                 number: entry.number,
@@ -200,7 +203,7 @@ pub(crate) fn unpinned(bases: &[SourceFile]) -> Pinning {
                 suites: entry.suites.clone(),
                 archive: None,
                 pinned_uri: None,
-                reason: "not pinned".to_owned(),
+                reason: reason.to_owned(),
             });
         }
         pinning.expected.push(pinning::live(file, &entry));

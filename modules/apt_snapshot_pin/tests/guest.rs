@@ -232,10 +232,32 @@ fn one_line_in_a_tree(pin: &Pin) {
     pin.restored();
 }
 
+/// The state folder is gone: a pin is told of and not called undone while it stands.
+fn lost_memory(pin: &Pin) {
+    let absent = json!({"state": "absent"});
+    assert_eq!(pin.pin(JUNE)["warnings"].as_array().map_or(0, Vec::len), 0);
+    pin.ok("rm -r /var/lib/ferrite/apt_snapshot_pin");
+    let parts = [
+        "2 of the sources are a snapshot, what they were before is not remembered",
+        SOURCES,
+        "set its URI to http://deb.debian.org/debian-security",
+    ];
+    pin.refused(absent.clone(), &parts);
+    let again = pin.pin(JUNE);
+    assert!(again["warnings"].to_string().contains("state absent will not be able"), "{again}");
+    pin.refused(absent.clone(), &parts);
+    pin.ok(&format!("cp -p /root/apt.before/sources.list.d/debian.sources {SOURCES}"));
+    assert_eq!(pin.run(absent.clone())["changed"], true);
+    pin.restored();
+    assert_eq!(pin.candidate(), "3.0");
+    assert_eq!(pin.run(absent)["changed"], false);
+}
+
 #[test]
 fn g52_g55_g58_pins_on_trixie() {
     let pin = Pin::boot(Suite::Trixie);
     pins_moves_and_restores(&pin);
+    lost_memory(&pin);
     fails_closed(&pin);
     g01_g02_waits_for_locks(&pin);
     one_line_in_a_tree(&pin);

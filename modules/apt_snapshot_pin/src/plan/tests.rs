@@ -98,6 +98,19 @@ fn g51_what_is_refused_is_listed() {
 }
 
 #[test]
+fn a_snapshot_that_would_stand_is_no_way_back() {
+    let mut found = found(None, None, false, Lists::NotAsked);
+    found.pinning.standing = vec!["a: advice".into()];
+    let absent = serde_json::from_value(serde_json::json!({"state": "absent"})).unwrap();
+    assert_eq!(
+        plan(&absent, &found).unwrap_err().to_string(),
+        "1 of the sources are a snapshot, what they were before is not remembered, and nothing was \
+         changed: a: advice; those that are to stay are named in allow_unpinned"
+    );
+    assert!(plan(&params(), &found).is_ok());
+}
+
+#[test]
 fn the_diff_shows_files_without_passwords() {
     let found = found(None, None, true, Lists::NotAsked);
     let diff = diff(&plan(&params(), &found).unwrap());
