@@ -116,7 +116,8 @@ impl Setting {
             "cipassword" => return Self::Secret,
             "nameserver" | "searchdomain" => return Self::Words,
             "hotplug" => return Self::WordSet,
-            "amd-sev" | "intel-tdx" => return Self::Line(&devices::ENCRYPTION),
+            "amd-sev" => return Self::Line(&devices::SEV),
+            "intel-tdx" => return Self::Line(&devices::TDX),
             "agent" => return Self::Line(Agent::GRAMMAR),
             "audio0" => return Self::Line(&devices::AUDIO),
             "boot" => return Self::Line(Boot::GRAMMAR),
@@ -130,6 +131,8 @@ impl Setting {
             "spice_enhancements" => return Self::Line(&devices::SPICE),
             "startup" => return Self::Line(Startup::GRAMMAR),
             "vga" => return Self::Line(Vga::GRAMMAR),
+            "efidisk0" => return Self::Line(Disk::EFI),
+            "tpmstate0" => return Self::Line(Disk::TPM),
             "watchdog" => return Self::Line(&devices::WATCHDOG),
             _ => {}
         }
@@ -140,6 +143,11 @@ impl Setting {
             Some(("usb", _)) => Self::Line(&devices::USB),
             Some(("virtiofs", _)) => Self::Line(&devices::VIRTIOFS),
             Some(("ipconfig", _)) => Self::Line(IpConfig::GRAMMAR),
+            Some(("ide", _)) => Self::Line(Disk::IDE),
+            Some(("sata", _)) => Self::Line(Disk::SATA),
+            Some(("scsi", _)) => Self::Line(Disk::SCSI),
+            Some(("virtio", _)) => Self::Line(Disk::VIRTIO),
+            Some(("unused", _)) => Self::Line(Disk::UNUSED),
             Some((bus, _)) if DISK_BUSES.contains(&bus) => Self::Line(Disk::GRAMMAR),
             _ => Self::Text,
         }

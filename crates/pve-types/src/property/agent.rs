@@ -14,6 +14,8 @@ impl Agent {
         what: "the agent's settings",
         default_key: Some("enabled"),
         aliases: &[("freeze-fs-on-backup", "freeze-fs"), ("guest-fsfreeze", "freeze-fs")],
+        keys: &["enabled", "freeze-fs", "fstrim_cloned_disks", "type"],
+        choices: &[("type", &["virtio", "isa"])],
         kinds: &[
             ("enabled", Kind::Flag),
             ("freeze-fs", Kind::Flag),

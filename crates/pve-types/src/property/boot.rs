@@ -9,8 +9,12 @@ super::codec! {
 
 impl Boot {
     /// The names of its sub-options.
-    pub const GRAMMAR: &'static Grammar =
-        &Grammar { what: "a boot order", default_key: Some("legacy"), ..Grammar::PLAIN };
+    pub const GRAMMAR: &'static Grammar = &Grammar {
+        what: "a boot order",
+        default_key: Some("legacy"),
+        keys: &["order", "legacy"],
+        ..Grammar::PLAIN
+    };
 
     /// The devices in order.
     #[must_use]

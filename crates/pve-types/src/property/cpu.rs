@@ -13,6 +13,16 @@ impl CpuModel {
     pub const GRAMMAR: &'static Grammar = &Grammar {
         what: "a processor model",
         default_key: Some("cputype"),
+        keys: &[
+            "cputype",
+            "flags",
+            "guest-phys-bits",
+            "hidden",
+            "hv-vendor-id",
+            "level",
+            "phys-bits",
+            "reported-model",
+        ],
         kinds: &[("flags", Kind::Set), ("hidden", Kind::Flag), ("guest-phys-bits", Kind::Number)],
         defaults: &[("cputype", "kvm64"), ("hidden", "0")],
         ..Grammar::PLAIN

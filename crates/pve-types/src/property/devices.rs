@@ -6,6 +6,22 @@ use super::grammar::{Grammar, Kind};
 pub const HOST_PCI: Grammar = Grammar {
     what: "a PCI device of the host",
     default_key: Some("host"),
+    keys: &[
+        "host",
+        "mapping",
+        "device-id",
+        "driver",
+        "legacy-igd",
+        "mdev",
+        "pcie",
+        "rombar",
+        "romfile",
+        "sub-device-id",
+        "sub-vendor-id",
+        "vendor-id",
+        "x-vga",
+    ],
+    choices: &[("driver", &["vfio", "keep"])],
     kinds: &[
         ("pcie", Kind::Flag),
         ("rombar", Kind::Flag),
@@ -25,6 +41,7 @@ pub const HOST_PCI: Grammar = Grammar {
 pub const USB: Grammar = Grammar {
     what: "a USB device",
     default_key: Some("host"),
+    keys: &["host", "mapping", "usb3"],
     kinds: &[("usb3", Kind::Flag), ("host", Kind::Word)],
     defaults: &[("usb3", "0")],
     ..Grammar::PLAIN
@@ -33,18 +50,30 @@ pub const USB: Grammar = Grammar {
 /// `numaN`: `cpus=0-1,hostnodes=0,memory=1024,policy=bind`.
 pub const NUMA: Grammar = Grammar {
     what: "a NUMA node",
+    keys: &["cpus", "hostnodes", "memory", "policy"],
+    choices: &[("policy", &["preferred", "bind", "interleave"])],
     kinds: &[("memory", Kind::Number), ("cpus", Kind::Set), ("hostnodes", Kind::Set)],
     ..Grammar::PLAIN
 };
 
 /// `audio0`: `device=ich9-intel-hda,driver=spice`.
-pub const AUDIO: Grammar =
-    Grammar { what: "a sound device", defaults: &[("driver", "spice")], ..Grammar::PLAIN };
+pub const AUDIO: Grammar = Grammar {
+    what: "a sound device",
+    keys: &["device", "driver"],
+    choices: &[
+        ("device", &["ich9-intel-hda", "intel-hda", "AC97"]),
+        ("driver", &["spice", "none"]),
+    ],
+    defaults: &[("driver", "spice")],
+    ..Grammar::PLAIN
+};
 
 /// `rng0`: `source=/dev/urandom,max_bytes=1024`.
 pub const RNG: Grammar = Grammar {
     what: "a source of random numbers",
     default_key: Some("source"),
+    keys: &["source", "max_bytes", "period"],
+    choices: &[("source", &["/dev/urandom", "/dev/random", "/dev/hwrng"])],
     kinds: &[("max_bytes", Kind::Number), ("period", Kind::Number)],
     defaults: &[("max_bytes", "1024"), ("period", "1000")],
     first: &["source"],
@@ -55,6 +84,11 @@ pub const RNG: Grammar = Grammar {
 pub const WATCHDOG: Grammar = Grammar {
     what: "a watchdog",
     default_key: Some("model"),
+    keys: &["model", "action"],
+    choices: &[
+        ("model", &["i6300esb", "ib700"]),
+        ("action", &["reset", "shutdown", "poweroff", "pause", "debug", "none"]),
+    ],
     defaults: &[("model", "i6300esb")],
     ..Grammar::PLAIN
 };
@@ -63,30 +97,51 @@ pub const WATCHDOG: Grammar = Grammar {
 pub const VIRTIOFS: Grammar = Grammar {
     what: "a shared folder",
     default_key: Some("dirid"),
+    keys: &["dirid", "cache", "direct-io", "expose-acl", "expose-xattr"],
+    choices: &[("cache", &["auto", "always", "metadata", "never"])],
     kinds: &[("direct-io", Kind::Flag), ("expose-acl", Kind::Flag), ("expose-xattr", Kind::Flag)],
     defaults: &[("cache", "auto"), ("direct-io", "0"), ("expose-acl", "0"), ("expose-xattr", "0")],
     ..Grammar::PLAIN
 };
 
 /// `ivshmem`: memory shared with other processes of the host, `size=32,name=foo`.
-pub const IVSHMEM: Grammar =
-    Grammar { what: "a shared memory", kinds: &[("size", Kind::Number)], ..Grammar::PLAIN };
+pub const IVSHMEM: Grammar = Grammar {
+    what: "a shared memory",
+    keys: &["size", "name"],
+    kinds: &[("size", Kind::Number)],
+    ..Grammar::PLAIN
+};
 
 /// `spice_enhancements`: `foldersharing=1,videostreaming=all`.
 pub const SPICE: Grammar = Grammar {
     what: "the enhancements of SPICE",
+    keys: &["foldersharing", "videostreaming"],
+    choices: &[("videostreaming", &["off", "all", "filter"])],
     kinds: &[("foldersharing", Kind::Flag)],
     defaults: &[("foldersharing", "0"), ("videostreaming", "off")],
     ..Grammar::PLAIN
 };
 
-/// `amd-sev` and `intel-tdx`: encrypted memory, `std,no-debug=1`.
-pub const ENCRYPTION: Grammar = Grammar {
+/// `intel-tdx`: encrypted memory, `tdx,attestation=1`.
+pub const TDX: Grammar = Grammar {
     what: "the encryption of memory",
     default_key: Some("type"),
+    keys: &["type", "attestation", "vsock-cid", "vsock-port"],
+    kinds: &[
+        ("attestation", Kind::Flag),
+        ("vsock-cid", Kind::Number),
+        ("vsock-port", Kind::Number),
+    ],
+    ..Grammar::PLAIN
+};
+
+/// `amd-sev`: encrypted memory, `std,no-debug=1`.
+pub const SEV: Grammar = Grammar {
+    what: "the encryption of memory",
+    default_key: Some("type"),
+    keys: &["type", "allow-smt", "kernel-hashes", "no-debug", "no-key-sharing"],
     kinds: &[
         ("allow-smt", Kind::Flag),
-        ("attestation", Kind::Flag),
         ("kernel-hashes", Kind::Flag),
         ("no-debug", Kind::Flag),
         ("no-key-sharing", Kind::Flag),
@@ -101,4 +156,8 @@ pub const ENCRYPTION: Grammar = Grammar {
 };
 
 /// `cicustom`: own cloud-init files, `user=local:snippets/user.yml`.
-pub const CICUSTOM: Grammar = Grammar { what: "own cloud-init files", ..Grammar::PLAIN };
+pub const CICUSTOM: Grammar = Grammar {
+    what: "own cloud-init files",
+    keys: &["meta", "network", "user", "vendor"],
+    ..Grammar::PLAIN
+};

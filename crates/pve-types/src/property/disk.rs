@@ -32,11 +32,19 @@ pub enum DiskSource {
 }
 
 impl Disk {
-    /// The names and the comparison of its sub-options.
-    pub const GRAMMAR: &'static Grammar = &Grammar {
+    /// The names and the comparison of its sub-options, on whichever bus.
+    pub const GRAMMAR: &'static Grammar = &Self::ANY;
+
+    pub(super) const ANY: Grammar = Grammar {
         what: "a drive",
         default_key: Some("file"),
-        aliases: &[("volume", "file")],
+        aliases: &[
+            ("volume", "file"),
+            ("bps_rd_length", "bps_rd_max_length"),
+            ("bps_wr_length", "bps_wr_max_length"),
+            ("iops_rd_length", "iops_rd_max_length"),
+            ("iops_wr_length", "iops_wr_max_length"),
+        ],
         kinds: &[
             ("size", Kind::Size),
             ("backup", Kind::Flag),

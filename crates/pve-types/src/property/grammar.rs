@@ -1,7 +1,7 @@
 //! What the sub-options of one property string are called and when two values of one are equal.
 //!
 //! Sub-options that a grammar does not list are kept, compared as text and written back, so that
-//! a newer server's options survive.
+//! a newer server's options survive. What a user writes is held against the list (`check`).
 
 use std::collections::BTreeMap;
 
@@ -44,6 +44,10 @@ pub struct Grammar {
     pub default_key: Option<&'static str>,
     /// Other names of keys, each with the canonical one.
     pub aliases: &'static [(&'static str, &'static str)],
+    /// Every key that PVE 8.4 or 9.2 takes, by its canonical name.
+    pub keys: &'static [&'static str],
+    /// Keys whose values are a closed set, with that set.
+    pub choices: &'static [(&'static str, &'static [&'static str])],
     /// Keys that are not compared as text.
     pub kinds: &'static [(&'static str, Kind)],
     /// What the server takes a missing key for.
@@ -55,7 +59,7 @@ pub struct Grammar {
 }
 
 /// The models that PVE accepts as a key.
-const MODELS: [&str; 14] = [
+pub(super) const MODELS: [&str; 14] = [
     "virtio",
     "e1000",
     "e1000e",
@@ -78,6 +82,8 @@ impl Grammar {
         what: "a property string",
         default_key: None,
         aliases: &[],
+        keys: &[],
+        choices: &[],
         kinds: &[],
         defaults: &[],
         first: &[],
@@ -93,7 +99,7 @@ impl Grammar {
         self.aliases.iter().find(|(alias, _)| *alias == key).map_or(key, |(_, name)| *name)
     }
 
-    fn kind(&self, key: &str) -> Kind {
+    pub(super) fn kind(&self, key: &str) -> Kind {
         self.kinds.iter().find(|(name, _)| *name == key).map_or(Kind::Text, |(_, kind)| *kind)
     }
 

@@ -15,6 +15,7 @@ impl IpConfig {
     /// The names and the comparison of its sub-options.
     pub const GRAMMAR: &'static Grammar = &Grammar {
         what: "an address configuration",
+        keys: &["ip", "gw", "ip6", "gw6"],
         kinds: &[("ip", Kind::Ip), ("gw", Kind::Ip), ("ip6", Kind::Ip), ("gw6", Kind::Ip)],
         first: &["ip", "gw", "ip6", "gw6"],
         ..Grammar::PLAIN

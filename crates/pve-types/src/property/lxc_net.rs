@@ -12,6 +12,23 @@ impl LxcNet {
     /// The names and the comparison of its sub-options.
     pub const GRAMMAR: &'static Grammar = &Grammar {
         what: "a container's network device",
+        keys: &[
+            "name",
+            "bridge",
+            "firewall",
+            "gw",
+            "gw6",
+            "host-managed",
+            "hwaddr",
+            "ip",
+            "ip6",
+            "link_down",
+            "mtu",
+            "rate",
+            "tag",
+            "trunks",
+            "type",
+        ],
         kinds: &[
             ("hwaddr", Kind::Mac),
             ("firewall", Kind::Flag),

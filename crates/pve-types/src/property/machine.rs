@@ -12,6 +12,8 @@ impl Machine {
     pub const GRAMMAR: &'static Grammar = &Grammar {
         what: "a machine type",
         default_key: Some("type"),
+        keys: &["type", "aw-bits", "enable-s3", "enable-s4", "viommu"],
+        choices: &[("viommu", &["intel", "virtio"])],
         kinds: &[("enable-s3", Kind::Flag), ("enable-s4", Kind::Flag), ("aw-bits", Kind::Number)],
         ..Grammar::PLAIN
     };

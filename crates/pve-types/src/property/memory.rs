@@ -12,6 +12,7 @@ impl MemoryString {
     pub const GRAMMAR: &'static Grammar = &Grammar {
         what: "an amount of memory",
         default_key: Some("current"),
+        keys: &["current"],
         kinds: &[("current", Kind::Number)],
         defaults: &[("current", "512")],
         ..Grammar::PLAIN

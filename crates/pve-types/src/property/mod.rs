@@ -7,9 +7,11 @@
 
 mod agent;
 mod boot;
+mod check;
 mod cpu;
 pub mod devices;
 mod disk;
+mod disk_keys;
 mod grammar;
 mod ipconfig;
 mod lxc_net;

@@ -1,6 +1,6 @@
 //! `netN` of a VM.
 
-use super::grammar::{Grammar, Kind};
+use super::grammar::{Grammar, Kind, MODELS};
 use crate::MacAddress;
 
 super::codec! {
@@ -13,6 +13,20 @@ impl NetDevice {
     pub const GRAMMAR: &'static Grammar = &Grammar {
         what: "a network device",
         default_key: Some("model"),
+        keys: &[
+            "model",
+            "macaddr",
+            "bridge",
+            "firewall",
+            "host-tunnel",
+            "link_down",
+            "mtu",
+            "queues",
+            "rate",
+            "tag",
+            "trunks",
+        ],
+        choices: &[("model", &MODELS)],
         kinds: &[
             ("macaddr", Kind::Mac),
             ("firewall", Kind::Flag),

@@ -11,6 +11,7 @@ impl Smbios {
     /// The names and the comparison of its sub-options.
     pub const GRAMMAR: &'static Grammar = &Grammar {
         what: "a firmware table",
+        keys: &["base64", "family", "manufacturer", "product", "serial", "sku", "uuid", "version"],
         kinds: &[("uuid", Kind::Word), ("base64", Kind::Flag)],
         defaults: &[("base64", "0")],
         ..Grammar::PLAIN

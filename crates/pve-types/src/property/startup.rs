@@ -12,11 +12,12 @@ impl Startup {
     pub const GRAMMAR: &'static Grammar = &Grammar {
         what: "a start-up order",
         default_key: Some("order"),
+        keys: &["order", "up", "down"],
         kinds: &[("order", Kind::Number), ("up", Kind::Number), ("down", Kind::Number)],
         ..Grammar::PLAIN
     };
 
-    /// The line with every key written out, as PVE prints it.
+    /// The line with every key written out, as PVE prints it; keys that are not known come last.
     #[must_use]
     pub fn spelled_out(&self) -> String {
         let mut parts = Vec::new();
@@ -24,6 +25,10 @@ impl Startup {
             if let Some(value) = self.get(key) {
                 parts.push(format!("{key}={value}"));
             }
+        }
+        let known = |key: &String| Self::GRAMMAR.keys.contains(&key.as_str());
+        for (key, value) in self.options.iter().filter(|(key, _)| !known(key)) {
+            parts.push(format!("{key}={value}"));
         }
         parts.join(",")
     }

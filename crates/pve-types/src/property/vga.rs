@@ -12,6 +12,29 @@ impl Vga {
     pub const GRAMMAR: &'static Grammar = &Grammar {
         what: "a display",
         default_key: Some("type"),
+        keys: &["type", "memory", "clipboard"],
+        choices: &[
+            ("clipboard", &["vnc"]),
+            (
+                "type",
+                &[
+                    "std",
+                    "cirrus",
+                    "vmware",
+                    "qxl",
+                    "qxl2",
+                    "qxl3",
+                    "qxl4",
+                    "virtio",
+                    "virtio-gl",
+                    "serial0",
+                    "serial1",
+                    "serial2",
+                    "serial3",
+                    "none",
+                ],
+            ),
+        ],
         kinds: &[("memory", Kind::Number)],
         defaults: &[("type", "std")],
         ..Grammar::PLAIN

@@ -1,0 +1,64 @@
+//! Which keys the drives of each bus take.
+
+use super::Disk;
+use super::grammar::Grammar;
+
+/// The value sets of drives.
+const CHOICES: &[(&str, &[&str])] = &[
+    ("aio", &["native", "threads", "io_uring"]),
+    ("cache", &["none", "writethrough", "writeback", "unsafe", "directsync"]),
+    ("discard", &["ignore", "on"]),
+    ("efitype", &["2m", "4m"]),
+    ("format", &["raw", "qcow", "qed", "qcow2", "vmdk", "cloop"]),
+    ("media", &["disk", "cdrom"]),
+    ("rerror", &["ignore", "report", "stop"]),
+    ("trans", &["none", "lba", "auto"]),
+    ("version", &["v1.2", "v2.0"]),
+    ("werror", &["enospc", "ignore", "report", "stop"]),
+];
+
+/// A drive's grammar with the keys of one bus: those that all have, and its own.
+macro_rules! bus {
+    ($($own:literal),* $(,)?) => {
+        &Grammar {
+            keys: &[
+                $($own,)*
+                "file", "import-from", "size", "format", "media", "cache", "discard", "aio",
+                "backup", "replicate", "shared", "snapshot", "detect_zeroes", "serial", "rerror",
+                "werror", "mbps", "mbps_max", "mbps_rd", "mbps_rd_max", "mbps_wr", "mbps_wr_max",
+                "iops", "iops_max", "iops_max_length", "iops_rd", "iops_rd_max",
+                "iops_rd_max_length", "iops_wr", "iops_wr_max", "iops_wr_max_length", "bps",
+                "bps_max_length", "bps_rd", "bps_rd_max_length", "bps_wr", "bps_wr_max_length",
+                "cyls", "heads", "secs", "trans",
+            ],
+            choices: CHOICES,
+            ..Self::ANY
+        }
+    };
+}
+
+impl Disk {
+    /// `ideN`.
+    pub const IDE: &'static Grammar = bus!["model", "ssd", "wwn"];
+    /// `sataN`.
+    pub const SATA: &'static Grammar = bus!["ssd", "wwn"];
+    /// `scsiN`.
+    pub const SCSI: &'static Grammar =
+        bus!["iothread", "product", "queues", "ro", "scsiblock", "ssd", "vendor", "wwn"];
+    /// `virtioN`.
+    pub const VIRTIO: &'static Grammar = bus!["iothread", "ro"];
+    /// `efidisk0`.
+    pub const EFI: &'static Grammar = &Grammar {
+        keys: &["file", "import-from", "size", "format", "efitype", "ms-cert", "pre-enrolled-keys"],
+        choices: CHOICES,
+        ..Self::ANY
+    };
+    /// `tpmstate0`.
+    pub const TPM: &'static Grammar = &Grammar {
+        keys: &["file", "import-from", "size", "format", "version"],
+        choices: CHOICES,
+        ..Self::ANY
+    };
+    /// `unusedN`.
+    pub const UNUSED: &'static Grammar = &Grammar { keys: &["file"], ..Self::ANY };
+}
