@@ -70,6 +70,19 @@ pub(crate) enum Error {
         /// The spec's name.
         expected: String,
     },
+    /// A spec says what its guest is not.
+    #[error(
+        "{path} says vm, guest {vmid}{name} is a container: give the spec another name and vmid, or \
+         remove it"
+    )]
+    Kind {
+        /// The spec.
+        path: PathBuf,
+        /// The guest's number.
+        vmid: Vmid,
+        /// Its name in brackets, if it is known.
+        name: String,
+    },
     /// A spec could mean several guests.
     #[error(
         "{path} could mean any of the guests {ids}, which are all called '{name}': give {hint}"

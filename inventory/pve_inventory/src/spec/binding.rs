@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use pve_types::GuestKind;
+
 use crate::error::Error;
 use crate::guest::{Guest, Key};
 use crate::spec::Spec;
@@ -51,6 +53,13 @@ pub(crate) fn bind<'a>(
                 _ => return Err(several(&same)),
             },
         };
+        if guest.kind == GuestKind::Lxc {
+            return Err(Error::Kind {
+                path: spec.path.clone(),
+                vmid: guest.vmid,
+                name: guest.name.as_ref().map(|name| format!(" ({name})")).unwrap_or_default(),
+            });
+        }
         // a guest on a node that is down has no name to compare
         if guest.name.as_ref().is_some_and(|name| *name != spec.name) {
             return Err(Error::Mismatch {
@@ -131,6 +140,31 @@ mod tests {
         ] {
             let error = bind(&[spec(name, vmid)], &guests, &[None]).unwrap_err().to_string();
             assert!(error.contains(text), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_container_is_no_vm() {
+        let mut guests = [guest(109, "guest109"), guest(110, ""), guest(111, "vm")];
+        for guest in &mut guests[..2] {
+            guest.kind = GuestKind::Lxc;
+        }
+        for (name, vmid, text) in [
+            (
+                "guest109",
+                None,
+                "guests/guest109.yml says vm, guest 109 (guest109) is a container: ",
+            ),
+            (
+                "guest109",
+                Some(109),
+                "guests/guest109.yml says vm, guest 109 (guest109) is a container: ",
+            ),
+            ("web", Some(109), "guests/web.yml says vm, guest 109 (guest109) is a container: "),
+            ("web", Some(110), "guests/web.yml says vm, guest 110 is a container: "),
+        ] {
+            let error = bind(&[spec(name, vmid)], &guests, &[None]).unwrap_err().to_string();
+            assert!(error.starts_with(text), "{error}");
         }
     }
 

@@ -23,6 +23,9 @@ fn fleet(specs: &[(&str, &str)]) -> Running {
             .row(stopped(vmid, name))
             .data(&format!("/nodes/pve1/qemu/{vmid}/config"), config(MAC));
     }
+    let mut container = stopped(109, "guest109");
+    container["type"] = "lxc".into();
+    fleet = fleet.row(container).data("/nodes/pve1/lxc/109/config", json!({"hostname": "x"}));
     let fleet = fleet.start();
     fleet.write("pve_inventory.cfg", "guests: guests\n");
     for (name, text) in specs {
@@ -48,7 +51,7 @@ fn a_spec_makes_its_host_whether_the_guest_exists_or_not() {
         ("pve_managed", &["web1"]),
         ("pve_destroy", &["gone", "old"]),
         ("web", &["new", "web1"]),
-        ("pve_guests", &["db-101", "db-102", "old", "web1"]),
+        ("pve_guests", &["db-101", "db-102", "guest109", "old", "web1"]),
     ] {
         assert_eq!(hosts(&inventory, group), members, "{group}");
     }
@@ -91,6 +94,11 @@ fn a_spec_that_does_not_fit_is_an_error_that_names_both() {
             "db.yml",
             "kind: vm\n",
             "db.yml could mean any of the guests 101, 102, which are all called 'db': give its vmid",
+        ),
+        (
+            "guest109.yml",
+            "kind: vm\n",
+            "guest109.yml says vm, guest 109 (guest109) is a container: ",
         ),
         (
             "web1.yml",
