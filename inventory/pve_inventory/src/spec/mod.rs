@@ -28,7 +28,7 @@ pub(crate) struct Spec {
     pub(crate) vmid: Option<Vmid>,
     /// Whether the guest is to go.
     pub(crate) destroy: bool,
-    /// All of it, as it is written.
+    /// All of it, as it is written, without what is null.
     pub(crate) content: Map<String, Value>,
 }
 
@@ -118,7 +118,21 @@ fn one(path: PathBuf, destroy: bool) -> Result<Spec, Error> {
         )));
     }
     let vmid = schema::check(&content).map_err(wrong)?;
-    Ok(Spec { name, vmid, destroy, content, path })
+    let content = content.into_iter().filter_map(|(key, value)| Some((key, given(value)?)));
+    Ok(Spec { name, vmid, destroy, content: content.collect(), path })
+}
+
+/// A value without the nulls in it. A key with nothing behind it says nothing, at any depth, and the
+/// roles test whether a key is there.
+fn given(value: Value) -> Option<Value> {
+    match value {
+        Value::Null => None,
+        Value::Array(items) => Some(items.into_iter().filter_map(given).collect()),
+        Value::Object(map) => Some(Value::Object(
+            map.into_iter().filter_map(|(key, value)| Some((key, given(value)?))).collect(),
+        )),
+        value => Some(value),
+    }
 }
 
 /// No two specs may mean one guest, and no group may be called as a guest is.
@@ -207,6 +221,38 @@ mod tests {
         assert!(read(Path::new("/nonexistent/guests"), false).unwrap().is_empty());
         let error = read(Path::new("/nonexistent/guests"), true).unwrap_err().to_string();
         assert_eq!(error, "/nonexistent/guests: there is no such folder of guest specs");
+    }
+
+    #[test]
+    fn null_is_absent_everywhere() {
+        for (text, content) in [
+            (
+                "vmid:\ncluster:\nnode:\nimage:\nhardware:\ncloud_init:\ngroups:\npackages:\n\
+                 archive_snapshot:\ntimezone:\nvars: ~",
+                serde_json::json!({"kind": "vm"}),
+            ),
+            (
+                "hardware: {cores: , net: {net0: a, net1: ~}}\ncloud_init: {ciuser: , ipconfig: }\n\
+                 groups: [~, web]\npackages: [~]\nvars: {a: ~, b: {c: ~, d: [1, ~]}}",
+                serde_json::json!({
+                    "kind": "vm", "hardware": {"net": {"net0": "a"}}, "cloud_init": {},
+                    "groups": ["web"], "packages": [], "vars": {"b": {"d": [1]}},
+                }),
+            ),
+        ] {
+            let specs = folder(&[("a.yml", &format!("kind: vm\n{text}"))]).unwrap();
+            assert_eq!(Value::Object(specs[0].content.clone()), content, "{text}");
+            let variables = Value::Object(specs[0].variables()).to_string();
+            assert!(!variables.contains("null"), "{variables}");
+        }
+        for (text, reason) in [
+            ("kind:", "it has no kind"),
+            ("kind: vm\nmemroy:", "unknown key 'memroy'"),
+            ("kind: vm\nvars: {pve_spec: }", "begins with pve_"),
+        ] {
+            let error = folder(&[("a.yml", text)]).unwrap_err();
+            assert!(error.contains(reason), "{error}");
+        }
     }
 
     #[test]

@@ -117,8 +117,8 @@ pub(crate) fn check(spec: &Map<String, Value>) -> Result<Option<Vmid>, String> {
     keys("", spec, &KEYS)?;
     match spec.get("kind") {
         Some(Value::String(kind)) if kind == "vm" => {}
+        Some(Value::Null) | None => return Err("it has no kind: say kind: vm".to_owned()),
         Some(other) => return Err(format!("kind is {other}: only vm is known")),
-        None => return Err("it has no kind: say kind: vm".to_owned()),
     }
     for key in ["cluster", "node", "image", "archive_snapshot", "timezone"] {
         text(spec, key)?;
@@ -160,7 +160,7 @@ fn hardware(spec: &Map<String, Value>) -> Result<(), String> {
 }
 
 fn groups(spec: &Map<String, Value>) -> Result<(), String> {
-    for group in list(spec, "groups")? {
+    for group in list(spec, "groups")?.iter().filter(|group| !group.is_null()) {
         let name = group.as_str().unwrap_or_default();
         if !names::is_group(name) || names::is_reserved(name) {
             return Err(format!("groups: {group} cannot be a group: letters, digits and '_'"));
