@@ -73,7 +73,7 @@ impl Spec {
 
 /// Reads the folder of specs; without the folder there are none, unless it was asked for.
 pub(crate) fn read(folder: &Path, asked_for: bool) -> Result<Vec<Spec>, Error> {
-    if !folder.is_dir() {
+    if !exists(folder)? {
         if asked_for {
             return Err(Error::Content {
                 path: folder.to_owned(),
@@ -84,11 +84,20 @@ pub(crate) fn read(folder: &Path, asked_for: bool) -> Result<Vec<Spec>, Error> {
     }
     let mut specs = folder_of(folder, false)?;
     let destroy = folder.join(DESTROY);
-    if destroy.is_dir() {
+    if exists(&destroy)? {
         specs.extend(folder_of(&destroy, true)?);
     }
     apart(&specs)?;
     Ok(specs)
+}
+
+/// Whether there is anything by this name: a link that leads nowhere is, so that reading it fails.
+fn exists(path: &Path) -> Result<bool, Error> {
+    match std::fs::symlink_metadata(path) {
+        Ok(_) => Ok(true),
+        Err(source) if source.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(source) => Err(Error::Read { path: path.to_owned(), source }),
+    }
 }
 
 fn folder_of(folder: &Path, destroy: bool) -> Result<Vec<Spec>, Error> {
@@ -101,13 +110,19 @@ fn folder_of(folder: &Path, destroy: bool) -> Result<Vec<Spec>, Error> {
     paths.retain(|path| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let extension = path.extension().and_then(|extension| extension.to_str());
-        !name.starts_with('.') && matches!(extension, Some("yml" | "yaml")) && path.is_file()
+        !name.starts_with('.') && matches!(extension, Some("yml" | "yaml"))
     });
     paths.sort();
     paths.into_iter().map(|path| one(path, destroy)).collect()
 }
 
 fn one(path: PathBuf, destroy: bool) -> Result<Spec, Error> {
+    // nothing that is called like a spec is passed over: its guest would be forgotten without a word
+    let failed = |source| Error::Read { path: path.clone(), source };
+    if !std::fs::metadata(&path).map_err(failed)?.is_file() {
+        let reason = "it is not a file, and a spec is one".to_owned();
+        return Err(Error::Content { path, reason });
+    }
     let content = yaml::read(&path)?;
     let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
     let wrong = |reason| Error::Content { path: path.clone(), reason };
@@ -221,6 +236,47 @@ mod tests {
         assert!(read(Path::new("/nonexistent/guests"), false).unwrap().is_empty());
         let error = read(Path::new("/nonexistent/guests"), true).unwrap_err().to_string();
         assert_eq!(error, "/nonexistent/guests: there is no such folder of guest specs");
+    }
+
+    #[test]
+    fn what_is_called_like_a_spec_and_cannot_be_read_is_an_error() {
+        use std::os::unix::fs::symlink;
+        type Make = fn(&Path) -> std::io::Result<()>;
+        let rows: [(&str, Make, &str); 6] = [
+            (
+                "a.yml",
+                |path| symlink("nowhere.yml", path),
+                "failed to read DIR/a.yml: No such file or directory",
+            ),
+            ("a.yml", |path| symlink("a.yml", path), "failed to read DIR/a.yml: Too many levels"),
+            (
+                "a.yml",
+                |path| std::fs::create_dir(path),
+                "DIR/a.yml: it is not a file, and a spec is one",
+            ),
+            ("a.yml", |path| std::fs::write(path, b"kind: \xff"), "failed to read DIR/a.yml: "),
+            (
+                "destroy",
+                |path| symlink("nowhere", path),
+                "failed to read DIR/destroy: No such file or directory",
+            ),
+            (
+                "destroy",
+                |path| std::fs::write(path, "kind: vm"),
+                "failed to read DIR/destroy: Not a directory",
+            ),
+        ];
+        for (name, make, text) in rows {
+            let root = tempfile::tempdir().unwrap();
+            make(&root.path().join(name)).unwrap();
+            let error = read(root.path(), false).unwrap_err().to_string();
+            let error = error.replace(&root.path().display().to_string(), "DIR");
+            assert!(error.starts_with(text), "{error}");
+        }
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("guests");
+        symlink("nowhere", &folder).unwrap();
+        assert!(read(&folder, false).is_err(), "a dangling folder is not an absent one");
     }
 
     #[test]
