@@ -2,6 +2,7 @@
 
 mod binding;
 mod schema;
+mod vars;
 
 use std::path::{Path, PathBuf};
 

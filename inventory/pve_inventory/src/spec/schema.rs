@@ -6,6 +6,7 @@
 use pve_types::{NodeName, Vmid};
 use serde_json::{Map, Value};
 
+use super::vars;
 use crate::names;
 
 const KEYS: [&str; 12] = [
@@ -106,11 +107,24 @@ const CLOUD_INIT: [&str; 9] = [
     "storage",
 ];
 
-/// Families of options, each with a number behind it.
-const FAMILIES: [&str; 13] = [
-    "audio", "hostpci", "ide", "net", "numa", "parallel", "sata", "scsi", "serial", "unused",
-    "usb", "virtio", "virtiofs",
+/// Families of options, each with a number behind it, and how many each has.
+const FAMILIES: [(&str, u16); 13] = [
+    ("audio", 1),
+    ("hostpci", 16),
+    ("ide", 4),
+    ("net", NETS),
+    ("numa", 8),
+    ("parallel", 3),
+    ("sata", 6),
+    ("scsi", 31),
+    ("serial", 4),
+    ("unused", 256),
+    ("usb", 14),
+    ("virtio", 16),
+    ("virtiofs", 10),
 ];
+/// How many NICs there are, each with an address.
+const NETS: u16 = 32;
 
 /// Checks a spec and gives its vmid, if it has one that is no template.
 pub(crate) fn check(spec: &Map<String, Value>) -> Result<Option<Vmid>, String> {
@@ -131,10 +145,17 @@ pub(crate) fn check(spec: &Map<String, Value>) -> Result<Option<Vmid>, String> {
     hardware(spec)?;
     if let Some(init) = mapping(spec, "cloud_init")? {
         keys("cloud_init.", init, &CLOUD_INIT)?;
-        slots("cloud_init.ipconfig", init.get("ipconfig"), "ipconfig")?;
+        slots("cloud_init.ipconfig", init.get("ipconfig"), ("ipconfig", NETS))?;
     }
     groups(spec)?;
-    list(spec, "packages")?;
+    for package in list(spec, "packages")? {
+        let marked = |map: &Map<String, Value>| {
+            !map.is_empty() && map.keys().all(|key| key.starts_with("__ansible_"))
+        };
+        if !(package.is_string() || package.is_null() || package.as_object().is_some_and(marked)) {
+            return Err(format!("packages: {package} is no package; allowed are names as texts"));
+        }
+    }
     variables(spec)?;
     vmid(spec.get("vmid"))
 }
@@ -145,6 +166,13 @@ fn vmid(value: Option<&Value>) -> Result<Option<Vmid>, String> {
         Some(Value::String(text)) if is_template(text) => Ok(None),
         Some(value) => {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            if text.starts_with('0') {
+                // a text to one reader of YAML, and to another a number to the base of eight
+                return Err(format!(
+                    "vmid: '{text}' begins with a zero; allowed are numbers from 100 to 999999999 \
+                     without it"
+                ));
+            }
             text.parse().map(Some).map_err(|error| format!("vmid: {error}"))
         }
     }
@@ -153,8 +181,8 @@ fn vmid(value: Option<&Value>) -> Result<Option<Vmid>, String> {
 fn hardware(spec: &Map<String, Value>) -> Result<(), String> {
     let Some(hardware) = mapping(spec, "hardware")? else { return Ok(()) };
     keys("hardware.", hardware, &HARDWARE)?;
-    for family in FAMILIES {
-        slots(&format!("hardware.{family}"), hardware.get(family), family)?;
+    for (family, count) in FAMILIES {
+        slots(&format!("hardware.{family}"), hardware.get(family), (family, count))?;
     }
     Ok(())
 }
@@ -176,12 +204,7 @@ fn groups(spec: &Map<String, Value>) -> Result<(), String> {
 
 fn variables(spec: &Map<String, Value>) -> Result<(), String> {
     for name in mapping(spec, "vars")?.into_iter().flat_map(Map::keys) {
-        if !names::is_variable(name) {
-            return Err(format!("vars: '{name}' cannot be a variable: letters, digits and '_'"));
-        }
-        if name.starts_with("pve_") {
-            return Err(format!("vars: '{name}' begins with pve_, which this inventory's own do"));
-        }
+        vars::check(name)?;
     }
     Ok(())
 }
@@ -193,8 +216,8 @@ fn keys(place: &str, map: &Map<String, Value>, allowed: &[&str]) -> Result<(), S
     }
 }
 
-/// `net0`, `scsi1`, ...: a family and a number.
-fn slots(place: &str, value: Option<&Value>, family: &str) -> Result<(), String> {
+/// `net0`, `scsi1`, ...: a family and a number below its count.
+fn slots(place: &str, value: Option<&Value>, (family, count): (&str, u16)) -> Result<(), String> {
     let map = match value {
         None | Some(Value::Null) => return Ok(()),
         Some(Value::String(text)) if is_template(text) => return Ok(()),
@@ -202,11 +225,15 @@ fn slots(place: &str, value: Option<&Value>, family: &str) -> Result<(), String>
         Some(_) => return Err(format!("{place} must be a mapping such as {family}0: ...")),
     };
     for key in map.keys() {
-        let number = key.strip_prefix(family).unwrap_or_default();
-        if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(format!(
-                "unknown key '{place}.{key}'; allowed are {family}0, {family}1, ..."
-            ));
+        let number = key.strip_prefix(family).and_then(|number| number.parse::<u16>().ok());
+        if !number.is_some_and(|n| n < count && *key == format!("{family}{n}")) {
+            let last = count - 1;
+            return Err(match last {
+                0 => format!("unknown key '{place}.{key}'; allowed is {family}0"),
+                _ => {
+                    format!("unknown key '{place}.{key}'; allowed are {family}0 to {family}{last}")
+                }
+            });
         }
     }
     Ok(())
@@ -290,7 +317,7 @@ mod tests {
             ),
             (
                 json!({"kind": "vm", "hardware": {"net": {"eth0": ""}}}),
-                "unknown key 'hardware.net.eth0'; allowed are net0, net1, ...",
+                "unknown key 'hardware.net.eth0'; allowed are net0 to net31",
             ),
             (
                 json!({"kind": "vm", "hardware": {"net": "virtio"}}),
@@ -302,9 +329,32 @@ mod tests {
             ),
             (
                 json!({"kind": "vm", "cloud_init": {"ipconfig": {"net0": ""}}}),
-                "allowed are ipconfig0,",
+                "allowed are ipconfig0 to ipconfig31",
             ),
             (json!({"kind": "vm", "vmid": 5}), "vmid: '5' is not a vmid: a number from 100"),
+            (
+                json!({"kind": "vm", "vmid": "0300"}),
+                "vmid: '0300' begins with a zero; allowed are numbers from 100 to 999999999",
+            ),
+            (
+                json!({"kind": "vm", "hardware": {"net": {"net99": ""}}}),
+                "unknown key 'hardware.net.net99'; allowed are net0 to net31",
+            ),
+            (
+                json!({"kind": "vm", "hardware": {"scsi": {"scsi01": ""}}}),
+                "unknown key 'hardware.scsi.scsi01'; allowed are scsi0 to scsi30",
+            ),
+            (
+                json!({"kind": "vm", "hardware": {"audio": {"audio1": ""}}}),
+                "unknown key 'hardware.audio.audio1'; allowed is audio0",
+            ),
+            (
+                json!({"kind": "vm", "packages": [{"a": "b"}]}),
+                "packages: {\"a\":\"b\"} is no package; allowed are names as texts",
+            ),
+            (json!({"kind": "vm", "packages": ["a", 7]}), "packages: 7 is no package"),
+            (json!({"kind": "vm", "packages": [{}]}), "packages: {} is no package"),
+            (json!({"kind": "vm", "vars": {"groups": []}}), "vars: 'groups' is reserved"),
             (json!({"kind": "vm", "vmid": "web"}), "vmid: 'web' is not a vmid"),
             (json!({"kind": "vm", "node": "pve1.lan"}), "node: 'pve1.lan' is not a node"),
             (json!({"kind": "vm", "image": 5}), "image is 5: it must be a text"),

@@ -105,6 +105,11 @@ fn a_spec_that_does_not_fit_is_an_error_that_names_both() {
             "kind: vm\nhardware: {memroy: 1}\n",
             "web1.yml: unknown key 'hardware.memroy'; allowed are ",
         ),
+        (
+            "web1.yml",
+            "kind: vm\nvmid: 0300\n",
+            "web1.yml: vmid: '0300' begins with a zero; allowed are numbers from 100",
+        ),
         ("web1.yml", "kind: vm\nkind: vm\n", "web1.yml: duplicate entry with key \"kind\""),
     ] {
         let fleet = fleet(&[(name, text)]);
