@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use ansible_module::Failure;
 use pve_types::property::Grammar;
-use pve_types::{Description, Setting, SshKeys, Tags, slot};
+use pve_types::{
+    DISK_BUSES, Description, FAMILIES, Setting, SshKeys, Tags, check_setting, check_words, slot,
+};
 use serde_json::Value;
 
 use crate::params::Params;
@@ -31,59 +33,6 @@ const RENAMED: [(&str, &str); 5] = [
     ("numa_enabled", "numa"),
     ("searchdomains", "searchdomain"),
     ("smbios", "smbios1"),
-];
-
-/// Families of slots and how many slots each has.
-const FAMILIES: [(&str, u16); 14] = [
-    ("audio", 1),
-    ("hostpci", 16),
-    ("ide", 4),
-    ("ipconfig", 32),
-    ("net", 32),
-    ("numa", 8),
-    ("parallel", 3),
-    ("sata", 6),
-    ("scsi", 31),
-    ("serial", 4),
-    ("unused", 256),
-    ("usb", 14),
-    ("virtio", 16),
-    ("virtiofs", 10),
-];
-
-/// Sub-options that PVE writes with a hyphen and that YAML users write with an underscore.
-const HYPHENATED: [&str; 31] = [
-    "allow-smt",
-    "aw-bits",
-    "device-id",
-    "direct-io",
-    "enable-s3",
-    "enable-s4",
-    "expose-acl",
-    "expose-xattr",
-    "freeze-fs",
-    "freeze-fs-on-backup",
-    "guest-fsfreeze",
-    "guest-phys-bits",
-    "host-tunnel",
-    "hv-vendor-id",
-    "import-from",
-    "kernel-hashes",
-    "legacy-igd",
-    "ms-cert",
-    "no-debug",
-    "no-key-sharing",
-    "phys-bits",
-    "pre-enrolled-keys",
-    "quote-generation-port",
-    "quote-generation-socket",
-    "reported-model",
-    "sub-device-id",
-    "sub-vendor-id",
-    "vendor-id",
-    "vsock-cid",
-    "vsock-port",
-    "x-vga",
 ];
 
 /// What a task asks for.
@@ -119,6 +68,7 @@ pub(crate) fn wanted(params: &Params) -> Result<Wanted, Failure> {
     }
     for (key, value) in params.settings.config.iter().flatten() {
         let key = own_key(key)?;
+        check_setting(key).map_err(|error| at("config", &error))?;
         if wanted.insert(key.to_owned(), want(key, &serde_json::to_value(value)?)?).is_some() {
             return Err(Failure::new(format!(
                 "config: '{key}' is set by an option of this task as well"
@@ -129,9 +79,13 @@ pub(crate) fn wanted(params: &Params) -> Result<Wanted, Failure> {
         if matches!(key, "name" | "vmid" | "node" | "digest" | "lock" | "meta") {
             return Err(Failure::new(format!("delete: '{key}' cannot be taken away")));
         }
+        check_setting(key).map_err(|error| at("delete", &error))?;
         if wanted.insert(key.to_owned(), Want::Remove).is_some() {
             return Err(Failure::new(format!("delete: '{key}' is set by this task as well")));
         }
+    }
+    for key in &params.revert {
+        check_setting(key).map_err(|error| at("revert", &error))?;
     }
     Ok(wanted)
 }
@@ -165,7 +119,7 @@ fn want(key: &str, value: &Value) -> Result<Want, Failure> {
         return Ok(Want::Remove);
     }
     let want = match Setting::of(key) {
-        Setting::Line(grammar) => sub_options(key, grammar, value),
+        Setting::Line(grammar) => sub_options(key, grammar, value).map_err(|e| at(key, &e))?,
         Setting::Tags => {
             let tags: Tags = joined(value, ";").parse().map_err(|error| at("tags", &error))?;
             Want::Text(tags.to_string())
@@ -192,6 +146,11 @@ fn want(key: &str, value: &Value) -> Result<Want, Failure> {
         Setting::WordSet => Want::Text(joined(value, ",")),
         _ => Want::Text(joined(value, " ")),
     };
+    if let Want::Text(text) = &want
+        && !text.trim().is_empty()
+    {
+        check_words(key, text).map_err(|error| at(key, &error))?;
+    }
     Ok(match want {
         // PVE takes no empty value for most keys, and means by it that the key is not set.
         Want::Text(text) if text.trim().is_empty() => Want::Remove,
@@ -205,35 +164,55 @@ pub(crate) fn at(option: &str, error: &dyn std::fmt::Display) -> Failure {
     Failure::new(format!("{option}: {error}"))
 }
 
-fn sub_options(key: &str, grammar: &Grammar, value: &Value) -> Want {
+/// Sub-options, each of them one that PVE knows, or the storage that stands for a drive's volume.
+fn sub_options(key: &str, grammar: &Grammar, value: &Value) -> Result<Want, String> {
+    let drive = slot(key).is_some_and(|(family, _)| DISK_BUSES.contains(&family));
+    let more: &[&str] = if drive { &["storage"] } else { &[] };
     let Some(mapping) = value.as_object() else {
-        let options = grammar.options(&joined(value, ";"));
-        return Want::Options(options.into_iter().map(|(name, text)| (name, Some(text))).collect());
+        let line = joined(value, ";");
+        grammar.check_line(&line, more)?;
+        let options = grammar.options(&line);
+        let options = options.into_iter().map(|(name, text)| (name, Some(text))).collect();
+        return Ok(Want::Options(options));
     };
     let mut options = BTreeMap::new();
     for (name, value) in mapping {
-        let hyphens = name.replace('_', "-");
-        let name =
-            HYPHENATED.iter().find(|known| **known == hyphens).map_or(&**name, |known| known);
-        let name = grammar.canonical_key(name);
         let value = (!value.is_null()).then(|| joined(value, ";"));
+        let written = name.as_str();
+        let mut put =
+            |name: &str, value: Option<String>| match options.insert(name.to_owned(), value) {
+                Some(_) => Err(format!("{name} is given twice")),
+                None => Ok(()),
+            };
+        if grammar.is_model(written) {
+            // `virtio: BC:24:...`, as the line would say it
+            put("model", Some(written.to_owned()))?;
+            put("macaddr", value)?;
+            continue;
+        }
+        let name = grammar.written_key(written);
+        grammar.check_key(name, more)?;
         // YAML reads `discard: on` as true.
         let value = match value.as_deref() {
             Some("1") if name == "discard" => Some("on".to_owned()),
             Some("0") if name == "discard" => Some("ignore".to_owned()),
             _ => value,
         };
-        options.insert(name.to_owned(), value);
+        match value.as_deref() {
+            // `model: virtio=BC:24:...`, as it stands in a configuration
+            Some(line) if grammar.models && name == "model" && line.contains('=') => {
+                grammar.check_line(line, more)?;
+                for (name, text) in grammar.options(line) {
+                    put(&name, Some(text))?;
+                }
+                continue;
+            }
+            Some(text) => grammar.check_value(name, text)?,
+            None => {}
+        }
+        put(name, value)?;
     }
-    if key.starts_with("net")
-        && let Some(Some(model)) = options.get("model")
-        && model.contains('=')
-    {
-        // `model: virtio=BC:24:...` as it stands in a configuration
-        let line = grammar.options(model);
-        options.extend(line.into_iter().map(|(name, text)| (name, Some(text))));
-    }
-    Want::Options(options)
+    Ok(Want::Options(options))
 }
 
 fn joined(value: &Value, separator: &str) -> String {

@@ -33,6 +33,18 @@ fn bad_input_is_refused_before_any_request() {
         (json!({"archive": "local:iso/x.iso", "image": null}), &["archive: it is no backup"]),
         (json!({"template": true}), &["template: a template does not run"]),
         (json!({"api_fingerprint": "zz"}), &["api_fingerprint"]),
+        (
+            json!({"startup": "ordr=1"}),
+            &["startup: unknown key 'ordr'; allowed are order, up, down"],
+        ),
+        (
+            json!({"scsi": {"scsi0": {"storage": "local", "sizze": "8G"}}}),
+            &["scsi0: unknown key 'sizze'; allowed are storage, ", ", size, "],
+        ),
+        (json!({"agent": "enabld=1"}), &["agent: unknown key 'enabld'; allowed are enabled,"]),
+        (json!({"config": {"foo": "bar"}}), &["config: unknown key 'foo'; allowed are acpi,"]),
+        (json!({"delete": ["foo"]}), &["delete: unknown key 'foo'; allowed are acpi,"]),
+        (json!({"hotplug": "dsk"}), &["hotplug: 'dsk' is not one of network, disk"]),
     ] {
         let outcome = bench.module(web()).args(args.clone()).run();
         let message = outcome.failed();
