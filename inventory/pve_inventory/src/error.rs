@@ -53,7 +53,7 @@ pub(crate) enum Error {
         expected: &'static str,
     },
     /// The API cannot be asked.
-    #[error(transparent)]
+    #[error("{}", said(.0))]
     Api(#[from] pve_client::Error),
     /// A spec and the cluster do not agree.
     #[error(
@@ -144,4 +144,97 @@ pub(crate) enum Error {
         /// Why.
         source: std::io::Error,
     },
+}
+
+/// The modules' options, and the configuration's keys for the same.
+const KEYS: [(&str, &str); 8] = [
+    ("api_fingerprint", "fingerprint"),
+    ("api_host", "host"),
+    ("api_password", "password_file"),
+    ("api_port", "port"),
+    ("api_timeout", "timeout"),
+    ("api_token_id", "token_id"),
+    ("api_token_secret", "token_secret_file"),
+    ("api_user", "user"),
+];
+
+/// What the API's client says, which speaks of the modules' options, with the keys that a reader of
+/// this inventory's configuration knows. The server's own words stay as they are.
+pub(crate) fn said(error: &pve_client::Error) -> String {
+    let text = error.to_string();
+    let servers = matches!(error, pve_client::Error::Refused(_) | pve_client::Error::Task(_));
+    if servers && error.kind() != Some(&pve_client::Kind::SecondFactor) {
+        return text;
+    }
+    KEYS.iter().fold(text, |text, (option, key)| text.replace(option, key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pve_client::{ConnectOptions, Error as Api};
+    use secret::Secret;
+
+    #[test]
+    fn messages_name_the_keys_of_the_configuration() {
+        let whole = || ConnectOptions {
+            api_host: "pve1".into(),
+            api_token_id: Some("ansible@pve!ci".into()),
+            api_token_secret: Some(Secret::new("hush")),
+            ..ConnectOptions::default()
+        };
+        let none = || ConnectOptions { api_token_id: None, api_token_secret: None, ..whole() };
+        let password = || Some(Secret::new("hush"));
+        for (options, text) in [
+            (ConnectOptions { api_host: String::new(), ..whole() }, "set host (or PROXMOX_HOST)"),
+            (
+                ConnectOptions { api_host: "pve1:1".into(), api_port: Some(2), ..whole() },
+                "host says port 1 and port says 2",
+            ),
+            (
+                ConnectOptions { api_fingerprint: Some("AA".into()), ..whole() },
+                "fingerprint 'AA' is not a SHA-256 fingerprint",
+            ),
+            (
+                none(),
+                "set token_id and token_secret_file (or PROXMOX_TOKEN_ID and \
+                 PROXMOX_TOKEN_SECRET), or user and password_file",
+            ),
+            (
+                ConnectOptions { api_token_secret: None, ..whole() },
+                "set token_secret_file (or PROXMOX_TOKEN_SECRET)",
+            ),
+            (ConnectOptions { api_token_id: None, ..whole() }, "set token_id (or"),
+            (ConnectOptions { api_password: password(), ..none() }, "set user (or PROXMOX_USER)"),
+            (
+                ConnectOptions { api_password: password(), api_user: Some("a".into()), ..none() },
+                "user 'a' has no realm",
+            ),
+            (
+                ConnectOptions { api_token_id: Some("a@pve!".into()), ..whole() },
+                "token_id is wrong: ",
+            ),
+            (ConnectOptions { api_timeout: 0, ..whole() }, "timeout is 0"),
+        ] {
+            let text_of = said(&Api::Options(options.check().unwrap_err()));
+            assert!(text_of.contains(text) && !text_of.contains("api_"), "{text_of}");
+        }
+    }
+
+    #[test]
+    fn the_servers_words_stay() {
+        let refusal = |kind| {
+            said(&Api::Refused(Box::new(pve_client::Refusal {
+                call: "GET /x".to_owned(),
+                status: 500,
+                message: "api_user is odd".to_owned(),
+                errors: std::collections::BTreeMap::new(),
+                kind,
+                caller: "user 'a@pam'".to_owned(),
+            })))
+        };
+        assert_eq!(refusal(pve_client::Kind::Other), "api_user is odd (GET /x)");
+        let second = refusal(pve_client::Kind::SecondFactor);
+        assert!(second.contains("an API token (token_id and token_secret_file)"), "{second}");
+    }
 }

@@ -21,7 +21,7 @@ use super::endpoints::{Ask, Endpoints};
 use super::extras;
 use super::reasons::reason;
 use crate::config::Config;
-use crate::error::Error;
+use crate::error::{Error, said};
 use crate::guest::{Guest, Row, tags};
 use crate::spec::Spec;
 
@@ -113,7 +113,7 @@ impl Run<'_> {
             if errors.len() == 1 {
                 return Error::Api(errors.remove(0));
             }
-            let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            let texts: Vec<String> = errors.iter().map(said).collect();
             Error::Unreachable(texts.join("; "))
         })?;
         // by vmid: one that moves between nodes may be listed twice

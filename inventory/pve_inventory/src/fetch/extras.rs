@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::Node;
 use super::endpoints::Endpoints;
+use crate::error::said;
 
 /// A rule of PVE 9.
 #[derive(Debug, Deserialize)]
@@ -121,6 +122,6 @@ fn sorted(mut nodes: Vec<Node>) -> Vec<Node> {
 }
 
 fn failed(what: &str, errors: &[Error]) -> String {
-    let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    let texts: Vec<String> = errors.iter().map(said).collect();
     format!("{what} could not be read: {}", texts.join("; "))
 }

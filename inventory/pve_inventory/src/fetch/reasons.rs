@@ -3,6 +3,7 @@
 use pve_client::{Error, Kind};
 use pve_types::address::{Reason, ReasonKind};
 
+use crate::error::said;
 use crate::guest::Row;
 
 /// What an error means for a guest.
@@ -22,8 +23,8 @@ pub(super) fn reason(error: &Error, row: &Row) -> Reason {
         ReasonKind::Unsupported => {
             format!("node {} cannot say (PVE 8.1 and later can)", row.node)
         }
-        _ if error.is_transport() => format!("node {} does not answer: {error}", row.node),
-        _ => error.to_string(),
+        _ if error.is_transport() => format!("node {} does not answer: {}", row.node, said(error)),
+        _ => said(error),
     };
     Reason::new(kind, text)
 }

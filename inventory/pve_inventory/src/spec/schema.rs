@@ -190,7 +190,13 @@ fn hardware(spec: &Map<String, Value>) -> Result<(), String> {
 fn groups(spec: &Map<String, Value>) -> Result<(), String> {
     for group in list(spec, "groups")?.iter().filter(|group| !group.is_null()) {
         let name = group.as_str().unwrap_or_default();
-        if !names::is_group(name) || names::is_reserved(name) {
+        if names::is_reserved(name) {
+            return Err(format!(
+                "groups: '{name}' is reserved: Ansible means something else by it; allowed is any \
+                 other name"
+            ));
+        }
+        if !names::is_group(name) {
             return Err(format!("groups: {group} cannot be a group: letters, digits and '_'"));
         }
         if name.starts_with("pve_") {
@@ -360,7 +366,10 @@ mod tests {
             (json!({"kind": "vm", "image": 5}), "image is 5: it must be a text"),
             (json!({"kind": "vm", "groups": "web"}), "groups is \"web\": it must be a list"),
             (json!({"kind": "vm", "groups": ["a-b"]}), "groups: \"a-b\" cannot be a group"),
-            (json!({"kind": "vm", "groups": ["all"]}), "groups: \"all\" cannot be a group"),
+            (json!({"kind": "vm", "groups": ["all"]}), "groups: 'all' is reserved: "),
+            (json!({"kind": "vm", "groups": ["ungrouped"]}), "groups: 'ungrouped' is reserved: "),
+            (json!({"kind": "vm", "groups": ["localhost"]}), "groups: 'localhost' is reserved: "),
+            (json!({"kind": "vm", "groups": ["_meta"]}), "groups: '_meta' is reserved: "),
             (json!({"kind": "vm", "groups": ["pve_x"]}), "begins with pve_"),
             (json!({"kind": "vm", "vars": {"a-b": 1}}), "vars: 'a-b' cannot be a variable"),
             (json!({"kind": "vm", "vars": {"pve_spec": 1}}), "begins with pve_"),

@@ -222,7 +222,11 @@ fn a_password_is_as_good_as_a_token() {
             "a@pve",
             "user 'a@pve' needs a second factor to log in",
         ),
-        (web("10.0.0.5"), "a", "api_user 'a' has no realm: write it as a@pam or a@pve"),
+        (
+            web("10.0.0.5"),
+            "a",
+            "user 'a' has no realm: write it as user@realm, for example a@pam or a@pve",
+        ),
     ] {
         let fleet = fleet.start();
         let mut content = cluster.clone();

@@ -32,6 +32,7 @@ fn b74_a_wrong_fingerprint_is_one_sentence_and_no_call() {
     let text = sentence(&printed);
     let offered = format!("offered has fingerprint {}, not {wrong}", fleet.fingerprint());
     assert!(text.contains(&offered), "{text}");
+    assert!(text.contains("set fingerprint to the new one"), "{text}");
     assert!(fleet.calls().is_empty());
 }
 
@@ -41,6 +42,7 @@ fn an_unknown_authority_is_one_sentence() {
     let printed = printed(fleet.command(&["--list"]).env_remove("PROXMOX_FINGERPRINT"));
     let text = sentence(&printed);
     assert!(text.contains("an authority that is not trusted; set ca_path"), "{text}");
+    assert!(text.ends_with("or fingerprint to the certificate's SHA-256 fingerprint"), "{text}");
 }
 
 #[test]
@@ -59,7 +61,7 @@ fn no_server_is_one_sentence() {
 fn missing_options_are_named() {
     let fleet = Fleet::default().start();
     for (gone, text) in [
-        ("PROXMOX_HOST", "no API host is given: set api_host (or PROXMOX_HOST)"),
+        ("PROXMOX_HOST", "no API host is given: set host (or PROXMOX_HOST)"),
         ("PROXMOX_TOKEN_SECRET", "token 'ansible@pve!ci' has no secret"),
         ("PROXMOX_TOKEN_ID", "no credentials are given"),
     ] {
