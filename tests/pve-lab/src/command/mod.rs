@@ -13,7 +13,8 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use pve_lab::driver::GuestDriver;
-use pve_lab::guests::{RealGuests, Suite};
+use pve_lab::guests::RealGuests;
+use pve_lab::image::{Image, Suite};
 use pve_lab::{Fleet, Lab, LabConfig, PveVersion, Request, Start};
 
 /// A Proxmox VE API for demonstrations and tests, with real guests or without.
@@ -41,6 +42,9 @@ enum Command {
         /// The release of Debian.
         #[arg(long, value_enum, default_value = "13")]
         release: Release,
+        /// The image without Python and cloud-init, which is of Debian 13 only.
+        #[arg(long, conflicts_with = "release")]
+        without_python: bool,
     },
     /// Print the requests that the lab has answered, secrets masked.
     Requests {
@@ -128,7 +132,15 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
         Command::Down(place) => daemon::down(&place.dir),
         Command::Serve(options) => serve(&options),
         Command::Status(place) => daemon::status(&place.dir),
-        Command::Image { place, release } => image(&place.dir, release),
+        Command::Image { place, without_python: true, .. } => {
+            image(&place.dir, Image::without_python())
+        }
+        Command::Image { place, release: Release::Bookworm, .. } => {
+            image(&place.dir, Image::cloud(Suite::Bookworm))
+        }
+        Command::Image { place, release: Release::Trixie, .. } => {
+            image(&place.dir, Image::cloud(Suite::Trixie))
+        }
         Command::Requests { place, writes } => requests(&place.dir, writes),
         Command::Fault { place, kind } => fault::run(&place.dir, kind),
     }
@@ -149,13 +161,9 @@ fn imports(dir: &Path) -> PathBuf {
     dir.join("storage/local/import")
 }
 
-fn image(dir: &Path, release: Release) -> anyhow::Result<()> {
+fn image(dir: &Path, image: Image) -> anyhow::Result<()> {
     let dir = files::absolute(dir)?;
-    let suite = match release {
-        Release::Bookworm => Suite::Bookworm,
-        Release::Trixie => Suite::Trixie,
-    };
-    real_guests(&dir)?.provide_image(&imports(&dir), suite).context("failed to provide the image")
+    real_guests(&dir)?.provide_image(&imports(&dir), image).context("failed to provide the image")
 }
 
 /// The addresses to try, in their order.

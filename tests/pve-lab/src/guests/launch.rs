@@ -16,7 +16,7 @@ use nix::sched::{CloneFlags, unshare};
 use serde::{Deserialize, Serialize};
 
 use super::cgroup::{self, Cgroup};
-use super::{agent, disk, host};
+use super::{agent, credentials, disk, host};
 
 /// A network card: a veth whose other end is in the lab's namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -138,11 +138,6 @@ pub(crate) fn boot(machine: &Machine, places: &Places) -> Result<Child> {
     if let Some(seed) = &machine.seed {
         write_seed(&places.run, seed)?;
     }
-    let credentials = places.run.join("credentials");
-    fs::create_dir_all(&credentials)?;
-    for (name, text) in &machine.credentials {
-        fs::write(credentials.join(name), text)?;
-    }
     if let Some(disk) = &machine.disk {
         disk::grow(disk).with_context(|| format!("cannot grow {}", disk.display()))?;
     }
@@ -219,7 +214,8 @@ fn in_namespaces(machine: &Machine, places: &Places) -> Result<Child> {
                 host::command("mount").args(["-t", "ext4", "-o", "loop"]).arg(disk).arg(&root),
             )?;
             let mut command = group.command("systemd-nspawn", Some(&exit_file));
-            nspawn_arguments(machine, places, &root, &mut command);
+            let credentials = write_credentials(machine, places, &root)?;
+            nspawn_arguments(machine, places, &root, &credentials, &mut command);
             command
         }
         // A VM without anything to boot from runs all the same.
@@ -238,6 +234,24 @@ fn in_namespaces(machine: &Machine, places: &Places) -> Result<Child> {
         .process_group(0)
         .current_dir("/");
     command.spawn().context("cannot start the guest")
+}
+
+/// Writes the credentials of a guest whose image has no cloud-init, and returns their names.
+fn write_credentials(machine: &Machine, places: &Places, root: &Path) -> Result<Vec<String>> {
+    let mut credentials = machine.credentials.clone();
+    if let Some(seed) = machine.seed.as_ref().filter(|_| !has_cloud_init(root)) {
+        credentials.extend(credentials::of_seed(seed)?);
+    }
+    let directory = places.run.join("credentials");
+    fs::create_dir_all(&directory)?;
+    for (name, text) in &credentials {
+        fs::write(directory.join(name), text)?;
+    }
+    Ok(credentials.into_iter().map(|(name, _)| name).collect())
+}
+
+fn has_cloud_init(root: &Path) -> bool {
+    root.join("usr/bin/cloud-init").exists()
 }
 
 /// What `ip` is told, inside the guest's namespace, to make a card there.
@@ -326,6 +340,7 @@ fn nspawn_arguments(
     machine: &Machine,
     places: &Places,
     root: &Path,
+    credentials: &[String],
     command: &mut std::process::Command,
 ) {
     let bind = |read_only: bool, source: &str, target: &str| {
@@ -342,10 +357,10 @@ fn nspawn_arguments(
         .arg(format!("--machine={}", machine.vmid))
         .arg("--directory")
         .arg(root);
-    if machine.seed.is_some() {
+    if machine.seed.is_some() && has_cloud_init(root) {
         command.arg(bind(true, "seed", "/var/lib/cloud/seed/nocloud"));
     }
-    for (name, _) in &machine.credentials {
+    for name in credentials {
         let file = places.run.join("credentials").join(name);
         command.arg(format!("--load-credential={name}:{}", file.display()));
     }

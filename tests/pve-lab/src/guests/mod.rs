@@ -6,6 +6,7 @@
 
 mod agent;
 pub(crate) mod cgroup;
+mod credentials;
 mod disk;
 pub(crate) mod host;
 mod launch;

@@ -71,12 +71,11 @@ impl RealGuests {
 
     /// Puts the lab's usual image into a storage's `import` directory, building it if need be.
     pub fn provide_images(&self, import: &Path) -> Result<(), DriverError> {
-        self.provide_image(import, Suite::Trixie)
+        self.provide_image(import, Image::cloud(Suite::Trixie))
     }
 
-    /// Puts the cloud image of a release into a storage's `import` directory, alike.
-    pub fn provide_image(&self, import: &Path, suite: Suite) -> Result<(), DriverError> {
-        let image = Image::cloud(suite);
+    /// Puts an image into a storage's `import` directory, alike.
+    pub fn provide_image(&self, import: &Path, image: Image) -> Result<(), DriverError> {
         let cached = image.ensure()?;
         let target = import.join(image.file_name());
         fs::create_dir_all(import)?;
