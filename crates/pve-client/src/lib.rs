@@ -40,7 +40,7 @@ pub use held::{still_locked, while_held};
 pub use nodes::lxc::Lxc;
 pub use nodes::qemu::Qemu;
 pub use nodes::qemu::agent::Agent;
-pub use nodes::storage::{Content, NodeStorage, StorageStatus};
+pub use nodes::storage::{Content, NodeStorage, StorageStatus, VolumeInfo};
 pub use nodes::tasks::{TaskOutcome, TaskStatus};
 pub use nodes::{NetworkRow, Node, NodeRow};
 pub use options::{ConnectOptions, DEFAULT_TIMEOUT, OptionsError};

@@ -60,6 +60,17 @@ pub struct Content {
     pub vmid: Option<u32>,
 }
 
+/// A volume by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct VolumeInfo {
+    /// Its format.
+    #[serde(default)]
+    pub format: Option<String>,
+    /// Its size in bytes, as a guest sees it.
+    #[serde(default, deserialize_with = "lenient::optional_number")]
+    pub size: Option<u64>,
+}
+
 /// One storage on a node.
 #[derive(Debug, Clone, Copy)]
 pub struct NodeStorage<'a> {
@@ -105,6 +116,15 @@ impl NodeStorage<'_> {
     pub async fn content(self, content: Option<&str>) -> Result<Vec<Content>, Error> {
         let query = Form::new().maybe("content", content);
         self.node.client.get(&self.path(&["content"]), &query).await
+    }
+
+    /// One volume: its format and, unlike a list of files, the size that a guest sees.
+    ///
+    /// # Errors
+    /// As every call; the server knows no volume of that name by a failure of its own.
+    pub async fn volume(self, volid: &VolId) -> Result<VolumeInfo, Error> {
+        let path = self.path(&["content", &volid.to_string()]);
+        self.node.client.get(&path, &Form::new()).await
     }
 
     /// Removes a volume. The task of removing one that is not there ends well too.

@@ -12,7 +12,7 @@ use pve_client::{Client, Form, Kind, Version};
 use pve_types::property::NetDevice;
 use pve_types::{NodeName, Vmid, VolId, lenient, slot};
 use serde::Deserialize;
-use storages::{copies, storages};
+use storages::{Sizes, copies, storages};
 
 use crate::change::{Change, Creation, From, Migration};
 use crate::found::Found;
@@ -30,9 +30,16 @@ pub(crate) async fn check(
 ) -> Result<(), Failure> {
     let mut problems = Vec::new();
     let client = &session.client;
+    let sizes: Sizes = plan
+        .iter()
+        .filter_map(|change| match change {
+            Change::Grow { disk, to, .. } => Some((disk.as_str(), *to)),
+            _ => None,
+        })
+        .collect();
     for change in plan {
         match change {
-            Change::Create(made) => creation(client, made, &mut problems).await,
+            Change::Create(made) => creation(client, made, &sizes, &mut problems).await,
             Change::Set(edit) => {
                 let Some((node, config)) = before(found, plan) else { continue };
                 let added: BTreeMap<String, String> = edit
@@ -41,7 +48,7 @@ pub(crate) async fn check(
                     .filter(|(key, line)| config.get(*key) != Some(line))
                     .map(|(key, line)| (key.clone(), line.clone()))
                     .collect();
-                storages(client, node, &added, &mut problems).await;
+                storages(client, node, &added, &sizes, &mut problems).await;
                 bridges(client, node, &added, &mut problems).await;
             }
             Change::Migrate(migration) => migrate(client, migration, found, &mut problems).await,
@@ -110,13 +117,20 @@ fn before<'a>(
     })
 }
 
-async fn creation(client: &Client, creation: &Creation, problems: &mut Vec<String>) {
+async fn creation(
+    client: &Client,
+    creation: &Creation,
+    sizes: &Sizes<'_>,
+    problems: &mut Vec<String>,
+) {
     if !node(client, &creation.node, problems).await {
         return;
     }
     free(client, creation, problems).await;
     match &creation.from {
-        From::Config { .. } => storages(client, &creation.node, &creation.config, problems).await,
+        From::Config { .. } => {
+            storages(client, &creation.node, &creation.config, sizes, problems).await;
+        }
         from => copies(client, creation, from, problems).await,
     }
     bridges(client, &creation.node, &creation.config, problems).await;

@@ -4,16 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pve_client::{Client, StorageStatus};
 use pve_types::property::{Disk, DiskSource};
-use pve_types::{NodeName, StorageId, VolId};
+use pve_types::{NodeName, Size, StorageId, VolId};
 
 use crate::change::{Creation, From};
 use crate::plan::create::is_drive;
+
+/// The sizes that disks shall have once they are there, by slot.
+pub(super) type Sizes<'a> = BTreeMap<&'a str, Size>;
 
 /// Storages that drives are made on, and volumes that they are made from.
 pub(super) async fn storages(
     client: &Client,
     node: &NodeName,
     lines: &BTreeMap<String, String>,
+    sizes: &Sizes<'_>,
     problems: &mut Vec<String>,
 ) {
     let mut needs: Vec<(String, StorageId, &str)> = Vec::new();
@@ -56,7 +60,11 @@ pub(super) async fn storages(
         }
     }
     for (key, volid) in volumes.into_iter().filter(|(_, volid)| usable.contains(&volid.storage)) {
-        present(client, node, &key, &volid, problems).await;
+        if present(client, node, &key, &volid, problems).await
+            && let Some(size) = sizes.get(key.as_str())
+        {
+            fits(client, node, &key, &volid, *size, problems).await;
+        }
     }
 }
 
@@ -134,19 +142,40 @@ fn storage_problem(
     })
 }
 
+/// A disk cannot be made smaller than the image it is made from.
+async fn fits(
+    client: &Client,
+    node: &NodeName,
+    key: &str,
+    volid: &VolId,
+    wanted: Size,
+    problems: &mut Vec<String>,
+) {
+    // of an image in a file that grows, a list has the size of the file only
+    let Ok(info) = client.node(node).storage(&volid.storage).volume(volid).await else { return };
+    let Some(image) = info.size.map(Size::from_bytes).filter(|image| *image > wanted) else {
+        return;
+    };
+    problems.push(format!(
+        "{key}: {volid} has {image}, and a disk made from it cannot be shrunk to {wanted}: ask \
+         for {image} or more"
+    ));
+}
+
+/// Whether a volume is there, as far as can be told.
 async fn present(
     client: &Client,
     node: &NodeName,
     key: &str,
     volid: &VolId,
     problems: &mut Vec<String>,
-) {
+) -> bool {
     let content = volid.content().unwrap_or("images");
     let Ok(rows) = client.node(node).storage(&volid.storage).content(Some(content)).await else {
-        return;
+        return true;
     };
     if rows.iter().any(|row| row.volid == *volid) {
-        return;
+        return true;
     }
     let mut there: Vec<String> = rows.iter().map(|row| row.volid.to_string()).collect();
     there.sort();
@@ -159,6 +188,7 @@ async fn present(
             format!("is {}", there.join(", "))
         }
     ));
+    false
 }
 
 /// The storage that a disk is moved to.

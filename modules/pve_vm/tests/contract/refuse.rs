@@ -81,6 +81,24 @@ fn trouble_with_the_connection_is_one_sentence() {
 }
 
 #[test]
+fn an_image_larger_than_the_size_asked_for_is_found_before_anything_is_made() {
+    let bench = Bench::new();
+    let module =
+        bench.module(web()).args(json!({"scsi": {"scsi0": {"storage": "local", "size": "1M"}}}));
+    for module in [module.clone().check(), module] {
+        let outcome = module.run();
+        let message = outcome.failed();
+        assert!(
+            message
+                .contains("before anything was changed: scsi0: local:import/debian-13.qcow2 has")
+                && message.contains("cannot be shrunk to 1M: ask for "),
+            "{message}"
+        );
+    }
+    assert_eq!(bench.writes(), [""; 0]);
+}
+
+#[test]
 fn all_that_stands_against_a_plan_is_said_at_once_also_in_check_mode() {
     let bench = Bench::new();
     let module = bench.module(web()).args(json!({
