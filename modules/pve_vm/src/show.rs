@@ -158,6 +158,14 @@ pub(crate) fn returned(params: &Params, found: &Found, session: &Session) -> Ret
         .flat_map(|guest| &guest.pending)
         .map(|(key, value)| (key.clone(), value.as_deref().map(|value| readable(key, value))))
         .collect();
+    // cloud-init values wait for the drive to be written, not for a start
+    let waiting: Vec<&str> =
+        pending.keys().map(String::as_str).filter(|key| !is_cloudinit(key)).collect();
+    let waiting_guest = guest.filter(|guest| guest.running && !waiting.is_empty());
+    if let Some(guest) = waiting_guest {
+        let what = waiting.join(", ");
+        session.run.warn(format!("{} needs a stop and start for: {what}", guest.label()));
+    }
     Returned {
         vmid: guest.map(|guest| guest.vmid).or(params.vmid()),
         node: guest.map(|guest| guest.node.clone()).or_else(|| params.node().cloned()),
@@ -172,9 +180,7 @@ pub(crate) fn returned(params: &Params, found: &Found, session: &Session) -> Ret
             .map(|(key, value)| masked(key, value))
             .collect(),
         config_parsed: guest.map(|guest| parsed(&guest.config)).unwrap_or_default(),
-        // cloud-init values wait for the drive to be written, not for a start
-        reboot_required: guest.is_some_and(|guest| guest.running)
-            && pending.keys().any(|key| !is_cloudinit(key)),
+        reboot_required: waiting_guest.is_some(),
         pending,
         upids: session.upids.clone(),
     }

@@ -78,6 +78,7 @@ fn b55_a_machine_is_restarted_only_if_it_is_asked_for_and_needed() {
     let real = wished.run();
     assert_eq!(real.plan(), check.plan());
     assert_eq!(real.result["reboot_required"], false);
+    assert!(!real.warnings().iter().any(|line| line.contains("needs a stop and start")));
     assert_eq!(real.result["status"], "running");
     assert_ne!(bench.pid(201), pid);
     assert!(!wished.run().changed());

@@ -114,6 +114,7 @@ fn b54_what_waits_for_a_start_is_reported_on_every_run() {
         assert_eq!(outcome.changed(), changed);
         assert_eq!(outcome.result["reboot_required"], true);
         assert_eq!(outcome.result["pending"], json!({"cores": "4"}));
+        assert_eq!(outcome.warnings(), ["vm web (201) needs a stop and start for: cores"]);
     }
     let power = |call: &String| call.contains("/status/") && !call.ends_with("/start");
     assert!(!bench.writes().iter().any(power), "nothing was restarted: {:?}", bench.writes());
