@@ -155,8 +155,18 @@ fn want(key: &str, value: &Value) -> Result<Want, Failure> {
         // PVE takes no empty value for most keys, and means by it that the key is not set.
         Want::Text(text) if text.trim().is_empty() => Want::Remove,
         Want::Options(options) if options.is_empty() => Want::Remove,
+        // nothing is left of what is written as a whole
+        Want::Options(options) if !is_kept(key) && options.values().all(Option::is_none) => {
+            Want::Remove
+        }
         want => want,
     })
+}
+
+/// Whether what a task does not say of this property string stays as it is.
+fn is_kept(key: &str) -> bool {
+    key == "smbios1"
+        || slot(key).is_some_and(|(family, _)| family == "net" || DISK_BUSES.contains(&family))
 }
 
 /// An error of one option.

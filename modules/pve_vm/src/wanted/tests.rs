@@ -17,6 +17,7 @@ fn settings_become_pves_keys() {
         "net": {"net0": "virtio,bridge=vmbr0", "net1": null},
         "scsi": {"scsi0": {"storage": "local", "import_from": "local:import/x.qcow2", "discard": true}},
         "description": "",
+        "startup": {"order": null},
         "delete": ["vga"],
     }));
     let wanted = wanted(&params).unwrap();
@@ -46,10 +47,11 @@ fn settings_become_pves_keys() {
         ),
         ("description", Want::Remove),
         ("vga", Want::Remove),
+        ("startup", Want::Remove),
     ] {
         assert_eq!(wanted.get(key), Some(&want), "{key}");
     }
-    assert_eq!(wanted.len(), 14);
+    assert_eq!(wanted.len(), 15);
 }
 
 #[test]
