@@ -20,6 +20,7 @@ use super::Answer;
 use super::endpoints::{Ask, Endpoints};
 use super::extras;
 use super::reasons::reason;
+use super::rights::{blind, shows_guests};
 use crate::config::Config;
 use crate::error::{Error, said};
 use crate::guest::{Guest, Row, tags};
@@ -64,11 +65,11 @@ pub(super) async fn read(
     let endpoints = Endpoints::new(clients, config.concurrency.value as usize);
     let run = Run { config, index, specs, whole, silent, endpoints, down: RefCell::default() };
     let mut rows = run.list().await?;
+    let mut answer = Answer::default();
     if rows.is_empty() {
-        run.rights().await?;
+        answer.warnings.extend(run.rights().await?);
     }
     rows.retain(|row| run.is_wanted(row));
-    let mut answer = Answer::default();
     let managed = rows.iter().any(|row| row.resource.hastate.is_some());
     let mut rows = rows.into_iter();
     // the other endpoints show by a guest each whether they can be used
@@ -122,8 +123,9 @@ impl Run<'_> {
         Ok(rows.into_values().collect())
     }
 
-    /// PVE lists no guest to one who may see none, without a word. That is said here.
-    async fn rights(&self) -> Result<(), Error> {
+    /// PVE lists no guest to one who may see none, without a word. That is said here: one without any
+    /// right is nobody, and one with others has an inventory that is empty for this reason.
+    async fn rights(&self) -> Result<Option<String>, Error> {
         let permissions = |client: &Client| {
             let client = client.clone();
             async move { client.permissions(None).await }
@@ -132,7 +134,10 @@ impl Run<'_> {
             Ok(permissions) if permissions.is_empty() => {
                 Err(Error::NoRights(self.endpoints.caller()))
             }
-            _ => Ok(()),
+            Ok(permissions) if !shows_guests(permissions.paths("VM.Audit")) => {
+                Ok(Some(blind(&self.endpoints.caller())))
+            }
+            _ => Ok(None),
         }
     }
 

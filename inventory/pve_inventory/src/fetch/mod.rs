@@ -4,6 +4,7 @@ mod cluster;
 mod endpoints;
 mod extras;
 mod reasons;
+mod rights;
 
 use std::collections::BTreeMap;
 

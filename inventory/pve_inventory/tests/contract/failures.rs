@@ -88,6 +88,32 @@ fn a_token_without_rights_is_told_so() {
 }
 
 #[test]
+fn a_token_that_may_see_no_guest_has_an_empty_inventory_that_says_so() {
+    let text = "token 'ansible@pve!ci' lacks VM.Audit and therefore sees no guest: grant it \
+                PVEAuditor on /vms (a token with privilege separation needs it for itself)";
+    for granted in [
+        serde_json::json!({"/storage": {"Datastore.Audit": 1}}),
+        serde_json::json!({"/": {"VM.Audit": 0}, "/vms": {"VM.PowerMgmt": 1}}),
+    ] {
+        let fleet = Fleet::default().data("/access/permissions", granted).start();
+        let inventory = fleet.list();
+        assert_eq!(
+            inventory["pve_guests"],
+            serde_json::json!({"hosts": [], "vars":
+                {"pve_inventory_warnings": [{"__ansible_unsafe": text}]}})
+        );
+        let shown = fleet.run(&["show"]);
+        assert_eq!((shown.status, shown.stderr.as_str()), (Some(0), ""), "{shown:?}");
+        assert!(shown.stdout.ends_with(&format!("\nwarning: {text}\n")), "{shown:?}");
+        fleet.write("pve_inventory.cfg", "strict: true\n");
+        assert_eq!(sentence(&fleet.run(&["--list"])), format!("strict: {text}"));
+    }
+    let granted = serde_json::json!({"/vms": {"VM.Audit": 1}});
+    let fleet = Fleet::default().data("/access/permissions", granted).start();
+    assert_eq!(fleet.list()["pve_guests"], serde_json::json!({"hosts": []}), "it is just empty");
+}
+
+#[test]
 fn a27_the_environment_does_not_change_the_checks() {
     let fleet = Fleet::default().row(crate::fleet::row(100, "web"));
     let fleet = fleet.data("/nodes/pve1/qemu/100/config", config("BC:24:11:AA:BB:01")).start();
