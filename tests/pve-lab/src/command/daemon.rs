@@ -185,6 +185,7 @@ pub(crate) fn down(dir: &Path) -> anyhow::Result<()> {
     // without root there cannot have been real guests
     if let Ok(guests) = RealGuests::open(&dir) {
         guests.down().map_err(|e| anyhow::anyhow!("failed to remove the guests: {e}"))?;
+        pve_lab::image::clear_leftovers();
     }
     let ours = ["cluster.json", "lab.log", "pid"].iter().any(|name| dir.join(name).exists());
     if ours {

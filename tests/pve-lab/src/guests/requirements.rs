@@ -10,7 +10,7 @@ use nix::sched::{CloneFlags, unshare};
 use super::{cgroup, host};
 
 /// Programs and the Debian packages that have them.
-const PROGRAMS: [(&str, &str); 20] = [
+const PROGRAMS: [(&str, &str); 22] = [
     ("apt-get", "apt"),
     ("chroot", "coreutils"),
     ("dnsmasq", "dnsmasq-base"),
@@ -27,10 +27,12 @@ const PROGRAMS: [(&str, &str); 20] = [
     ("nsenter", "util-linux"),
     ("qemu-img", "qemu-utils"),
     ("resize2fs", "e2fsprogs"),
+    ("setpriv", "util-linux"),
     ("ssh", "openssh-client"),
     ("ssh-keygen", "openssh-client"),
     ("systemctl", "systemd"),
     ("systemd-nspawn", "systemd-container"),
+    ("unshare", "util-linux"),
 ];
 
 /// Groups that are tried out at the same time need different names.

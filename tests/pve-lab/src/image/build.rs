@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 
 use super::cache;
 use super::mirror;
+use super::tree;
 use super::trust::Trust;
 use super::{Image, Suite};
 use crate::guests::host;
@@ -39,14 +40,14 @@ pub(super) fn image(image: Image, trust: &Trust, target: &Path) -> Result<()> {
     let tree = target.with_extension("tree");
     let disk = target.with_extension("raw");
     let built = (|| {
-        cache::remove(&tree)?;
+        tree::clear(&tree)?;
         cache::remove(&disk)?;
         packages(image, &tree)?;
         generalise(image, &tree).context("cannot prepare the image's files")?;
         add_trust(image.suite, trust, &tree).context("cannot add the lab's authorities")?;
         pack(&tree, &disk, target)
     })();
-    let cleaned = cache::remove(&tree).and(cache::remove(&disk));
+    let cleaned = tree::clear(&tree).and(cache::remove(&disk));
     built.and(cleaned).with_context(|| format!("cannot build the image {}", image.file_name()))
 }
 
@@ -55,7 +56,7 @@ fn packages(image: Image, tree: &Path) -> Result<()> {
     if image.cloud_init {
         include = format!("{include},{CLOUD_PACKAGES}");
     }
-    let mut command = host::command("mmdebstrap");
+    let mut command = host::bound("mmdebstrap");
     command
         .args(["--quiet", "--variant=minbase"])
         .arg(format!("--include={include}"))
@@ -144,7 +145,7 @@ fn add_trust(suite: Suite, trust: &Trust, tree: &Path) -> Result<()> {
     let own = tree.join("usr/local/share/ca-certificates");
     fs::create_dir_all(&own)?;
     fs::copy(trust.ca(), own.join("ferrite-lab.crt"))?;
-    host::finish(host::command("chroot").arg(tree).arg("update-ca-certificates"))?;
+    host::finish(host::bound("chroot").arg(tree).arg("update-ca-certificates"))?;
     Ok(())
 }
 
@@ -152,7 +153,7 @@ fn add_trust(suite: Suite, trust: &Trust, tree: &Path) -> Result<()> {
 fn pack(tree: &Path, disk: &Path, target: &Path) -> Result<()> {
     host::finish(host::command("truncate").args(["-s", SIZE]).arg(disk))?;
     host::finish(
-        host::command("mkfs.ext4")
+        host::bound("mkfs.ext4")
             // Small disks would get blocks of 1 KiB, and with them a limit to growth.
             .args(["-q", "-F", "-b", "4096", "-m", "0", "-L", "cloudimg-rootfs"])
             .args(["-E", "lazy_itable_init=1,lazy_journal_init=1", "-d"])
@@ -160,7 +161,7 @@ fn pack(tree: &Path, disk: &Path, target: &Path) -> Result<()> {
             .arg(disk),
     )?;
     host::finish(
-        host::command("qemu-img")
+        host::bound("qemu-img")
             .args(["convert", "-f", "raw", "-O", "qcow2", "-c"])
             .args(["-o", "compression_type=zstd"])
             .arg(disk)

@@ -6,9 +6,11 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use nix::fcntl::{Flock, FlockArg};
 use sha2::{Digest, Sha256};
+
+use super::tree;
 
 /// The cache's directory: `$FERRITE_CACHE/lab`, else `~/.cache/ferrite/lab`.
 pub fn directory() -> PathBuf {
@@ -30,6 +32,12 @@ pub(crate) fn lock(name: &str) -> Result<Flock<File>> {
     let file = File::create(&path).with_context(|| format!("cannot open {}", path.display()))?;
     Flock::lock(file, FlockArg::LockExclusive)
         .map_err(|(_, e)| anyhow::anyhow!("cannot lock {}: {e}", path.display()))
+}
+
+/// As [`lock`], if nobody holds it.
+pub(crate) fn try_lock(name: &str) -> Option<Flock<File>> {
+    let file = File::create(directory().join("locks").join(name)).ok()?;
+    Flock::lock(file, FlockArg::LockExclusiveNonblock).ok()
 }
 
 /// The path of an entry, made by `build` if it is not there. `build` gets the path to make.
@@ -55,8 +63,14 @@ pub(crate) fn entry(name: &str, build: impl FnOnce(&Path) -> Result<()>) -> Resu
     Ok(path)
 }
 
-/// Removes a file or a tree that may be absent.
+/// Removes a file or a tree that may be absent. A tree in which something is mounted stays whole:
+/// what is mounted there belongs to somebody else.
 pub(crate) fn remove(path: &Path) -> Result<()> {
+    if path.is_dir()
+        && let Some(place) = tree::mounts(&path.canonicalize()?)?.first()
+    {
+        bail!("cannot remove {}: {} is mounted", path.display(), place.display());
+    }
     let result = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     match result {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => {

@@ -7,6 +7,7 @@
 mod build;
 pub(crate) mod cache;
 mod mirror;
+mod tree;
 mod trust;
 
 use std::path::PathBuf;
@@ -101,9 +102,29 @@ fn prune(name: &str) {
             let modified = entry.metadata().and_then(|m| m.modified()).ok();
             modified.and_then(|time| time.elapsed().ok()).is_some_and(|age| age.as_secs() > 86_400)
         };
-        if old || partial && day_old() {
+        if partial && day_old() {
+            clear_leftover(&path);
+        } else if old && !partial {
             // Another process may have been faster.
             let _ = cache::remove(&path);
         }
+    }
+}
+
+/// Ends and removes what builds of images left behind that were killed.
+pub fn clear_leftovers() {
+    for entry in std::fs::read_dir(cache::directory()).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if ["tree", "raw", "partial"].iter().any(|e| path.extension() == Some(e.as_ref())) {
+            clear_leftover(&path);
+        }
+    }
+}
+
+/// Removes one part of a build, unless somebody is at it; what stays, the next build reports.
+fn clear_leftover(path: &std::path::Path) {
+    let Some(name) = path.file_stem().and_then(|name| name.to_str()) else { return };
+    if let Some(_lock) = cache::try_lock(name) {
+        let _ = if path.is_dir() { tree::clear(path) } else { cache::remove(path) };
     }
 }
