@@ -12,6 +12,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use pve_lab::driver::GuestDriver;
 use pve_lab::guests::RealGuests;
+use pve_lab::image::BUILDING;
 
 use super::{Options, StartName, VersionName, files};
 
@@ -130,10 +131,23 @@ fn spawn(options: &Options, dir: &Path, log: &Path) -> anyhow::Result<Child> {
         .context("failed to start the lab")
 }
 
+/// What the lab has written to its log since about work that takes its time; whole lines only.
+fn news<'a>(log: &'a str, told: &mut usize) -> Vec<&'a str> {
+    let fresh = log.get(*told..).unwrap_or_default();
+    let fresh = &fresh[..fresh.rfind('\n').map_or(0, |at| at + 1)];
+    *told += fresh.len();
+    fresh.lines().filter(|line| line.starts_with(BUILDING)).collect()
+}
+
 /// Waits until the lab has written its settings.
 fn wait(dir: &Path, log: &Path, child: &mut Child) -> anyhow::Result<()> {
     let end = Instant::now() + PATIENCE;
+    let mut told = 0;
     while Instant::now() < end {
+        let text = fs::read_to_string(log).unwrap_or_default();
+        for line in news(&text, &mut told) {
+            eprintln!("{line}");
+        }
         if let Some(status) = child.try_wait()? {
             let text = fs::read_to_string(log).unwrap_or_default();
             bail!("the lab ended with {status}:\n{}", text.trim_end());
@@ -195,4 +209,23 @@ pub(crate) fn down(dir: &Path) -> anyhow::Result<()> {
         println!("pve-lab: there is no lab in {}", dir.display());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::news;
+
+    #[test]
+    fn an_image_being_built_is_told_of_once_and_whole() {
+        let line = "pve-lab: building the image debian-13 (first time)";
+        let mut told = 0;
+        for (log, wanted) in [
+            (String::new(), vec![]),
+            ("noise\npve-lab: buil".to_owned(), vec![]),
+            (format!("noise\n{line}\nmore"), vec![line]),
+            (format!("noise\n{line}\nmore\n"), vec![]),
+        ] {
+            assert_eq!(news(&log, &mut told), wanted, "{log}");
+        }
+    }
 }

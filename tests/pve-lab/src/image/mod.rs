@@ -18,6 +18,9 @@ pub use cache::directory as cache_directory;
 pub(crate) use trust::GpgHome;
 pub use trust::{SERVER_NAMES, Trust};
 
+/// What is said when an image is built begins so.
+pub const BUILDING: &str = "pve-lab: building the image";
+
 /// A Debian release that guests run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Suite {
@@ -80,7 +83,14 @@ impl Image {
         let trust = Trust::ensure()?;
         let key = cache::key(&[&build::recipe(self), &trust.identity()?]);
         let name = format!("{key}-{}-{}", cache::week(), self.file_name());
-        let path = cache::entry(&name, |path| build::image(self, &trust, path))?;
+        let path = cache::entry(&name, |path| {
+            eprintln!(
+                "{BUILDING} {} (first time, about a minute; kept in {})",
+                self.file_name(),
+                cache::directory().display()
+            );
+            build::image(self, &trust, path)
+        })?;
         prune(&name);
         Ok(path)
     }
