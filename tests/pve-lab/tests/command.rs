@@ -75,6 +75,8 @@ fn a_lab_that_was_killed_comes_up_as_it_was() {
         (fs::read(dir.join("token-secret")).unwrap(), fs::read(dir.join("ca.pem")).unwrap());
     let first = pid(&dir);
     assert!(Command::new("kill").args(["-9", &first]).status().unwrap().success());
+    // the signal is sent before the process is gone
+    while text(&lab(&dir, &["status"])).contains("runs on") {}
     let up = lab(&dir, UP);
     assert!(up.status.success(), "{}", text(&up));
     assert_ne!(pid(&dir), first);
