@@ -4,11 +4,17 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 
 /// How much of a failed program's output is shown; all of it is in its log.
 const SHOWN: usize = 60;
+
+/// How long to wait for a line before looking whether the program has ended.
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// What passed and what failed.
 pub(super) struct Tally {
@@ -100,15 +106,32 @@ impl Tally {
         let mut child = command.spawn().with_context(|| format!("{program} cannot be run"))?;
         // the command holds the writing end, and without its end the reading never ends
         command.stdout(Stdio::null()).stderr(Stdio::null());
+        // read beside it: a process that the program left behind keeps the reading end open
+        let (sender, lines) = mpsc::channel();
+        thread::spawn(move || {
+            for line in BufReader::new(reader).split(b'\n').map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
         let mut output = String::new();
-        for line in BufReader::new(reader).split(b'\n') {
-            let line = String::from_utf8_lossy(&line?).into_owned();
-            writeln!(file, "{line}")?;
-            look(&line);
-            output.push_str(&line);
-            output.push('\n');
+        let mut ended = None;
+        loop {
+            match lines.recv_timeout(PAUSE) {
+                Ok(line) => {
+                    let line = String::from_utf8_lossy(&line).into_owned();
+                    writeln!(file, "{line}")?;
+                    look(&line);
+                    output.push_str(&line);
+                    output.push('\n');
+                }
+                Err(RecvTimeoutError::Timeout) if ended.is_none() => ended = child.try_wait()?,
+                // it has ended and nothing more came in the meantime
+                Err(_) => break,
+            }
         }
-        let status = child.wait()?.code().unwrap_or(-1);
+        let status = ended.map_or_else(|| child.wait(), Ok)?.code().unwrap_or(-1);
         Ok(Ended { status, output, log })
     }
 
@@ -120,5 +143,22 @@ impl Tally {
         }
         println!("\n{} passed, {} failed", self.passed, self.failed);
         self.failed == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_leaves_a_process_behind_does_not_hold_the_gate() {
+        let logs = tempfile::tempdir().unwrap();
+        let tally = Tally::new(logs.path().to_owned()).unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", "sleep 600 & echo $!; exit 3"]);
+        let ended = tally.run("left behind", &mut command, &|_| ()).unwrap();
+        let left = ended.output.trim();
+        assert!(Command::new("kill").arg(left).status().unwrap().success(), "{left} is alive");
+        assert_eq!(ended.status, 3);
     }
 }

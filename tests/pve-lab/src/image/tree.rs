@@ -142,9 +142,11 @@ mod tests {
         fs::write(other.join("kept"), "").unwrap();
         let bind = Command::new("mount").arg("--bind").arg(&other).arg(tree.join("proc")).status();
         assert!(bind.unwrap().success());
+        // one process that waits for a word: a child of its own would outlive it
         let mut builder = Command::new("sh")
-            .args(["-c", "sleep 300; true", "mmdebstrap"])
+            .args(["-c", "read word; true", "mmdebstrap"])
             .arg(&tree)
+            .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
@@ -159,6 +161,8 @@ mod tests {
         clear(&tree).unwrap();
         assert!(!tree.exists());
         assert!(other.join("kept").exists(), "the removal crossed a mount");
+        let word = builder.stdin.take();
         assert!(!builder.wait().unwrap().success());
+        drop(word);
     }
 }
