@@ -3,7 +3,7 @@
 //!
 //! Values may be templates, which only Ansible can fill in; their types are the module's to check.
 
-use pve_types::{NodeName, Vmid};
+use pve_types::{FAMILIES, NodeName, Vmid};
 use serde_json::{Map, Value};
 
 use super::vars;
@@ -107,22 +107,6 @@ const CLOUD_INIT: [&str; 9] = [
     "storage",
 ];
 
-/// Families of options, each with a number behind it, and how many each has.
-const FAMILIES: [(&str, u16); 13] = [
-    ("audio", 1),
-    ("hostpci", 16),
-    ("ide", 4),
-    ("net", NETS),
-    ("numa", 8),
-    ("parallel", 3),
-    ("sata", 6),
-    ("scsi", 31),
-    ("serial", 4),
-    ("unused", 256),
-    ("usb", 14),
-    ("virtio", 16),
-    ("virtiofs", 10),
-];
 /// How many NICs there are, each with an address.
 const NETS: u16 = 32;
 
@@ -181,7 +165,8 @@ fn vmid(value: Option<&Value>) -> Result<Option<Vmid>, String> {
 fn hardware(spec: &Map<String, Value>) -> Result<(), String> {
     let Some(hardware) = mapping(spec, "hardware")? else { return Ok(()) };
     keys("hardware.", hardware, &HARDWARE)?;
-    for (family, count) in FAMILIES {
+    // addresses are cloud-init's, and not said under hardware
+    for (family, count) in FAMILIES.into_iter().filter(|(family, _)| *family != "ipconfig") {
         slots(&format!("hardware.{family}"), hardware.get(family), (family, count))?;
     }
     Ok(())
