@@ -24,8 +24,10 @@ play playbooks/site.yml
 unchanged
 same "$(lab_writes "$LAB")" "$writes" "writes of the second run"
 
-# spoil HOST TASK: a run now changes exactly that task on that host, and the next one nothing
+# mended HOST TASK: check mode foretells exactly that task on that host, a run changes it, and the next one nothing
 mended() {
+    play playbooks/site.yml --check
+    same "$(changed_tasks "$LAB/out")" "$1: $2" "foretold"
     play playbooks/site.yml
     same "$(changed_tasks "$LAB/out")" "$1: $2" "mended"
     play playbooks/site.yml
@@ -47,6 +49,10 @@ mended db1 'base : Place the drop-in for key-only ssh'
 note "a source that somebody pointed at the live archive"
 guest db1 "sed -i -E 's#https?://snapshot.debian.org/archive/debian/[0-9TZ]+/?#http://deb.debian.org/debian#' /etc/apt/sources.list.d/debian.sources"
 mended db1 'base : Pin the package sources to the snapshot'
+
+note "the same where the packages of the spec are installed already"
+guest web1 "sed -i -E 's#https?://snapshot.debian.org/archive/debian/[0-9TZ]+/?#http://deb.debian.org/debian#' /etc/apt/sources.list.d/debian.sources"
+mended web1 'base : Pin the package sources to the snapshot'
 
 note "what the system itself says"
 guest web1 'sshd -T | grep -i authentication; systemctl is-enabled apt-daily.timer; apt-cache policy ferrite-demo'
