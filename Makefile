@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 export PATH := $(CURDIR)/.venv/bin:$(HOME)/.cargo/bin:$(PATH)
 
-.PHONY: help build demo demo-down test lint docs
+.PHONY: help build demo demo-down test lint docs dist
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -34,3 +34,7 @@ lint: ## formatting, clippy, yamllint and ansible-lint only
 docs: ## regenerate sidecars and the tables in the documentation
 	@tests/bootstrap.sh build
 	@cargo xtask docs
+
+dist: ## make the collection's tarball, target/dist/ferrite-pve-VERSION.tar.gz
+	@tests/bootstrap.sh all
+	@cargo xtask dist

@@ -60,6 +60,9 @@ fn pages(workspace: &Workspace) -> Result<BTreeMap<PathBuf, Option<String>>> {
     }
     let collection = folder.ancestors().nth(2).context("modules are inside of a collection")?;
     pages.insert(collection.join("meta/runtime.yml"), Some(runtime(&modules)?));
+    let galaxy = collection.join("galaxy.yml");
+    let text = std::fs::read_to_string(&galaxy).with_context(|| galaxy.display().to_string())?;
+    pages.insert(galaxy, Some(with_version(&text, &workspace.version()?)));
     let readme = workspace.path("README.md");
     let text = std::fs::read_to_string(&readme).unwrap_or_default();
     if let Some(text) = tables::between(&text, "modules", &tables::modules(&modules)) {
@@ -72,6 +75,15 @@ fn pages(workspace: &Workspace) -> Result<BTreeMap<PathBuf, Option<String>>> {
         pages.insert(path, Some(text));
     }
     Ok(pages)
+}
+
+/// The manifest of the collection with the version that stands in Cargo.toml.
+fn with_version(galaxy: &str, version: &str) -> String {
+    let lines = galaxy.lines().map(|line| match line.starts_with("version:") {
+        true => format!("version: {version}\n"),
+        false => format!("{line}\n"),
+    });
+    lines.collect()
 }
 
 /// The action groups, for `module_defaults: group/ferrite.pve.NAME`.

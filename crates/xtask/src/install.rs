@@ -54,8 +54,9 @@ struct Shipped {
 
 pub(crate) fn run(workspace: &Workspace, _: &[String]) -> Result<bool> {
     let modules = workspace.modules()?;
+    let tools = tools(workspace);
     let target = target(workspace)?;
-    build(workspace, &modules, &target)?;
+    build(workspace, &shipped_packages(workspace)?, &target)?;
     let folder = workspace.target_dir().join(&target).join("release");
     let mut shipped = Vec::new();
     for name in &modules {
@@ -69,12 +70,14 @@ pub(crate) fn run(workspace: &Workspace, _: &[String]) -> Result<bool> {
             places: vec![modules_folder(workspace).join(name)],
         });
     }
-    shipped.push(Shipped {
-        name: INVENTORY.to_owned(),
-        built: folder.join(INVENTORY),
-        budget: "api",
-        places: vec![workspace.path("inventory/site/10-pve"), workspace.path(INVENTORY)],
-    });
+    for (name, place) in &tools {
+        let mut places = vec![place.clone()];
+        if name == INVENTORY {
+            places.push(workspace.path("inventory/site/10-pve"));
+        }
+        let built = folder.join(name);
+        shipped.push(Shipped { name: name.clone(), built, budget: "api", places });
+    }
     remove_strangers(workspace, &modules)?;
     let mut stamps = Stamps::read(workspace.target_dir().join("installed.json"));
     let mut wrong = Vec::new();
@@ -94,7 +97,8 @@ pub(crate) fn run(workspace: &Workspace, _: &[String]) -> Result<bool> {
     if !wrong.is_empty() {
         bail!("{}", wrong.join("\n"));
     }
-    println!("installed {} modules and the inventory ({target})", modules.len());
+    let names: Vec<&str> = tools.iter().map(|(name, _)| name.as_str()).collect();
+    println!("installed {} modules, {} ({target})", modules.len(), names.join(", "));
     Ok(true)
 }
 
@@ -104,9 +108,22 @@ pub(crate) fn modules_folder(workspace: &Workspace) -> PathBuf {
     workspace.path(&format!("collections/ansible_collections/{folder}/plugins/modules"))
 }
 
+/// What is run on the control node by hand or by Ansible: name, and where it is put.
+pub(crate) fn tools(workspace: &Workspace) -> Vec<(String, PathBuf)> {
+    let names = workspace.tools().into_iter();
+    names.map(|name| (name.clone(), workspace.path(&name))).collect()
+}
+
+/// The packages whose binaries are handed out.
+pub(crate) fn shipped_packages(workspace: &Workspace) -> Result<Vec<String>> {
+    let mut packages = workspace.modules()?;
+    packages.extend(workspace.tools());
+    Ok(packages)
+}
+
 /// musl if it can be built for, since its binaries are a third of the size; `FERRITE_TARGET` decides
 /// otherwise.
-fn target(workspace: &Workspace) -> Result<String> {
+pub(crate) fn target(workspace: &Workspace) -> Result<String> {
     if let Ok(target) = std::env::var("FERRITE_TARGET") {
         return Ok(target);
     }
@@ -122,14 +139,18 @@ fn target(workspace: &Workspace) -> Result<String> {
     if has_std { Ok(MUSL.to_owned()) } else { workspace.default_target() }
 }
 
-fn build(workspace: &Workspace, modules: &[String], target: &str) -> Result<()> {
+fn build(workspace: &Workspace, packages: &[String], target: &str) -> Result<()> {
     let mut cargo = workspace.cargo();
     cargo.args(["build", "--release", "--target", target]);
-    for name in modules.iter().map(String::as_str).chain([INVENTORY]) {
+    for name in packages {
         cargo.args(["--package", name]);
     }
     // no relocations at start: 4 % smaller, and what musl-gcc needs to make it static at all
     let mut flags = vec!["-C".to_owned(), "relocation-model=static".to_owned()];
+    // panics name files: the same names wherever it is built, and none of the builder's own
+    for (from, to) in [(cargo_home()?, "/cargo"), (workspace.root.clone(), "/ferrite")] {
+        flags.push(format!("--remap-path-prefix={}={to}", from.display()));
+    }
     if target != MUSL {
         let script = workspace.path(NO_TABLES);
         flags.push("-C".to_owned());
@@ -143,6 +164,14 @@ fn build(workspace: &Workspace, modules: &[String], target: &str) -> Result<()> 
         cargo.env("CFLAGS_x86_64_unknown_linux_musl", "-U_FORTIFY_SOURCE");
     }
     run_command(&mut cargo)
+}
+
+/// Where Cargo keeps the sources of other crates.
+fn cargo_home() -> Result<PathBuf> {
+    let home = std::env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cargo")));
+    home.context("neither CARGO_HOME nor HOME is set")
 }
 
 fn install(workspace: &Workspace, binary: &Shipped, target: &str) -> Result<u64> {

@@ -4,6 +4,7 @@
 mod ci;
 mod declarations;
 mod deps;
+mod dist;
 mod docs;
 mod examples;
 mod install;
@@ -23,7 +24,7 @@ struct Chore {
     run: fn(&Workspace, &[String]) -> Result<bool>,
 }
 
-const CHORES: [Chore; 7] = [
+const CHORES: [Chore; 8] = [
     Chore {
         name: "install",
         about: "build the static binaries, check them and put them where Ansible finds them",
@@ -43,6 +44,11 @@ const CHORES: [Chore; 7] = [
         name: "declarations",
         about: "check what all modules declare as one set",
         run: declarations::run,
+    },
+    Chore {
+        name: "dist",
+        about: "make the collection's tarball, with licences and a bill of materials",
+        run: dist::run,
     },
     Chore { name: "deps", about: "check which crate depends on which", run: deps::run },
     Chore {

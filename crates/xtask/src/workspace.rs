@@ -83,6 +83,33 @@ impl Workspace {
         Ok(modules)
     }
 
+    /// The programs that are handed out beside the modules: every other package with a binary of
+    /// its own name, except what only tests and chores use.
+    pub(crate) fn tools(&self) -> Vec<String> {
+        let has_binary = |package: &Value, name: &str| {
+            let targets = package["targets"].as_array().into_iter().flatten();
+            targets.into_iter().any(|target| {
+                target["kind"] == serde_json::json!(["bin"]) && target["name"] == name
+            })
+        };
+        let inner = ["modules/", "tests/", "crates/xtask"];
+        let mut tools: Vec<String> = self
+            .packages()
+            .filter(|(_, folder, _)| !inner.iter().any(|start| folder.starts_with(start)))
+            .filter(|(name, _, package)| has_binary(package, name))
+            .map(|(name, _, _)| name.to_owned())
+            .collect();
+        tools.sort();
+        tools
+    }
+
+    /// The version of everything here, from the workspace's manifest.
+    pub(crate) fn version(&self) -> Result<String> {
+        let xtask = self.packages().find(|(name, _, _)| *name == "xtask");
+        let version = xtask.and_then(|(_, _, package)| package["version"].as_str());
+        Ok(version.context("xtask has no version")?.to_owned())
+    }
+
     /// What modules say about themselves. Binaries of the development profile serve: the words are
     /// the same, and they are built for the tests anyway.
     pub(crate) fn descriptions(&self) -> Result<Vec<Module>> {
