@@ -46,7 +46,7 @@ fn documentation(meta: &Meta, schema: &Value, spec: &Spec) -> Value {
         "short_description": short,
         "description": long,
         "version_added": meta.version_added,
-        "author": ["Ferrite contributors"],
+        "author": ["Ferrite contributors (@ferrite)"],
         "options": options::documentation(spec),
         "attributes": {
             "check_mode": {

@@ -9,8 +9,9 @@ use anyhow::{Context, Result, ensure};
 use crate::install;
 use crate::workspace::{COLLECTION, Workspace};
 
-/// What is copied: from the repository, to the collection.
-const FOLDERS: [(&str, &str); 5] = [
+/// What is copied: a file or a folder of the repository, and its place in the collection.
+const FOLDERS: [(&str, &str); 6] = [
+    ("ansible.cfg", "examples/ansible.cfg"),
     ("roles", "roles"),
     ("playbooks", "playbooks"),
     ("docs", "docs"),
@@ -45,7 +46,7 @@ pub(super) fn stage(workspace: &Workspace, version: &str) -> Result<PathBuf> {
         copy(&install::modules_folder(workspace).join(&name), &folder.join(place))?;
     }
     for (name, path) in install::tools(workspace) {
-        copy(&path, &folder.join("bin").join(name))?;
+        copy(&path, &folder.join("tools").join(name))?;
     }
     let galaxy = folder.join("galaxy.yml");
     let text = fs::read_to_string(&galaxy)?;
