@@ -1,8 +1,14 @@
 # Sourced by tests/demo and tests/e2e: the lab, and what Ansible has to know to work on it.
 # shellcheck shell=bash
 
+FERRITE_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
 lab() {
-    if [[ -n ${FERRITE_LAB:-} ]]; then "$FERRITE_LAB" "$@"; else cargo run --quiet --package pve-lab -- "$@"; fi
+    if [[ -n ${FERRITE_LAB:-} ]]; then
+        "$FERRITE_LAB" "$@"
+    else
+        (cd "$FERRITE_ROOT" && cargo run --quiet --package pve-lab -- "$@")
+    fi
 }
 
 # lab_keys DIR: the key pair that opens the lab's guests

@@ -36,9 +36,8 @@ pub(super) fn stage(workspace: &Workspace, version: &str) -> Result<PathBuf> {
                 continue;
             }
             let inside = file.strip_prefix(from).unwrap_or(&file).trim_start_matches('/');
-            let place =
-                if to.is_empty() { PathBuf::from(inside) } else { Path::new(to).join(inside) };
-            copy(&workspace.path(&file), &folder.join(place))?;
+            let parts = [to, inside].into_iter().filter(|part| !part.is_empty());
+            copy(&workspace.path(&file), &folder.join(parts.collect::<PathBuf>()))?;
         }
     }
     for name in workspace.modules()? {
