@@ -24,7 +24,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<bool> {
     let folder = stage::stage(workspace, &version)?;
     stage::write(&folder.join("LICENSES/THIRD-PARTY.txt"), &licences::text(&linked)?)?;
     stage::write(&folder.join("sbom.cdx.json"), &sbom::document(&linked, &version)?)?;
-    sanity::write_ignores(&folder, &workspace.modules()?)?;
+    sanity::write_ignores(workspace, &folder)?;
     let path = tarball::build(workspace, &folder, &version)?;
     println!("{}", path.display());
     Ok(true)
