@@ -52,6 +52,35 @@ pub enum FindError {
     NotSaid,
 }
 
+/// The VMs of a name.
+#[derive(Debug, Clone, Default)]
+pub struct Named {
+    /// Where each is, and its number.
+    pub matches: Vec<(NodeName, Vmid)>,
+    /// Those that do not say their name, and why.
+    pub unread: Vec<String>,
+}
+
+impl Named {
+    /// The matches for a message, each as `100 on pve1`.
+    #[must_use]
+    pub fn places(&self) -> Vec<String> {
+        self.matches.iter().map(|(node, vmid)| format!("{vmid} on {node}")).collect()
+    }
+
+    /// The failure of a name that none is known to have, if some do not say theirs: taking it for
+    /// free would be worse than waiting.
+    ///
+    /// # Errors
+    /// That failure.
+    pub fn readable(self, name: &str) -> Result<Self, FindError> {
+        if self.matches.is_empty() && !self.unread.is_empty() {
+            return Err(FindError::Unknown { name: name.to_owned(), unread: self.unread });
+        }
+        Ok(self)
+    }
+}
+
 impl Client {
     /// Where a VM is and its number, if it is there. While a VM is being made it has no name yet:
     /// that is waited out for as long as `patience`.
@@ -65,43 +94,50 @@ impl Client {
         patience: Duration,
     ) -> Result<Option<(NodeName, Vmid)>, FindError> {
         let rows = self.resources(Some("vm")).await.map_err(FindError::List)?;
-        match (vmid, name) {
-            (Some(vmid), _) => by_vmid(vmid, &rows),
-            (None, Some(name)) => self.by_name(name, &rows, patience).await,
-            (None, None) => Err(FindError::NotSaid),
-        }
+        self.find_qemu_among(&rows, vmid, name, patience).await
     }
 
-    async fn by_name(
+    /// The same among guests that were listed before.
+    ///
+    /// # Errors
+    /// When it cannot be told which VM is meant.
+    pub async fn find_qemu_among(
         &self,
-        name: &str,
         rows: &[Resource],
+        vmid: Option<Vmid>,
+        name: Option<&str>,
         patience: Duration,
     ) -> Result<Option<(NodeName, Vmid)>, FindError> {
-        let mut matches = Vec::new();
-        let mut unread = Vec::new();
+        let name = match (vmid, name) {
+            (Some(vmid), _) => return by_vmid(vmid, rows),
+            (None, Some(name)) => name,
+            (None, None) => return Err(FindError::NotSaid),
+        };
+        let mut named = self.qemu_named(name, rows, patience).await.readable(name)?;
+        if named.matches.len() > 1 {
+            return Err(FindError::Ambiguous { name: name.to_owned(), places: named.places() });
+        }
+        Ok(named.matches.pop())
+    }
+
+    /// The VMs of a name among guests that were listed before.
+    pub async fn qemu_named(&self, name: &str, rows: &[Resource], patience: Duration) -> Named {
+        let mut named = Named::default();
         for row in rows.iter().filter(|row| row.kind == "qemu") {
             let (Some(vmid), Some(node)) = (row.vmid, row.node.clone()) else { continue };
             match &row.name {
-                Some(its) if its == name => matches.push((node, vmid)),
+                Some(its) if its == name => named.matches.push((node, vmid)),
                 Some(_) => {}
                 None => match self.made_config(&node, vmid, patience).await {
-                    Ok(config) if config.name() == Some(name) => matches.push((node, vmid)),
+                    Ok(config) if config.name() == Some(name) => named.matches.push((node, vmid)),
                     Ok(_) => {}
                     // removed since the list was made
                     Err(error) if error.is_gone() => {}
-                    Err(error) => unread.push(format!("vm {vmid} on {node} ({error})")),
+                    Err(error) => named.unread.push(format!("vm {vmid} on {node} ({error})")),
                 },
             }
         }
-        if matches.len() > 1 {
-            let places = matches.iter().map(|(node, vmid)| format!("{vmid} on {node}")).collect();
-            return Err(FindError::Ambiguous { name: name.to_owned(), places });
-        }
-        if matches.is_empty() && !unread.is_empty() {
-            return Err(FindError::Unknown { name: name.to_owned(), unread });
-        }
-        Ok(matches.pop())
+        named
     }
 
     /// The configuration of a machine whose row says nothing yet.
@@ -114,7 +150,8 @@ impl Client {
         let mut pauses = Pauses::new(patience);
         loop {
             let config = self.node(node).qemu(vmid).config(View::Current).await?;
-            let making = config.name().is_none() && config.get("lock") == Some("create");
+            let making =
+                config.name().is_none() && matches!(config.get("lock"), Some("create" | "clone"));
             if !making || !pauses.pause().await {
                 return Ok(config);
             }

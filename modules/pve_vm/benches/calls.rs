@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use support::{Bench, web};
+use support::web;
 
 #[expect(dead_code, reason = "the tests need more of it")]
 #[path = "../tests/contract/support.rs"]
@@ -25,7 +25,7 @@ struct Cost {
 fn cost(args: &Value) -> Cost {
     (0..ROUNDS)
         .map(|_| {
-            let bench = Bench::new();
+            let bench = support::bench();
             bench.module(web()).run().ok();
             let template = json!({"vmid": 9000, "name": "debian13", "state": "template"});
             bench.module(web()).args(template).run().ok();

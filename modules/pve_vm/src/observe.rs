@@ -1,7 +1,7 @@
 //! What is there. Reads only.
 
 use ansible_module::Failure;
-use pve_client::{Error, Form, Kind};
+use pve_client::{Error, Form, Kind, Pauses, still_locked};
 use pve_types::{NodeName, Vmid};
 use serde::Deserialize;
 
@@ -11,7 +11,7 @@ use crate::params::{Params, State};
 use crate::plan::plan;
 use crate::preflight;
 use crate::source;
-use crate::target::{Pauses, Session, failure};
+use crate::target::{Session, failure};
 use crate::wait;
 
 /// Reads the state. When there is nothing left to change, what is asked for by `wait_for` is waited
@@ -182,7 +182,7 @@ pub(crate) async fn fresh(
         match trouble {
             None => return Ok(guest),
             Some(lock) if !pauses.pause().await => {
-                return Err(identity::still_locked(session, &guest.label(), &lock));
+                return Err(held(session, &guest, &lock));
             }
             Some(_) => {}
         }
@@ -215,6 +215,11 @@ fn is_in_the_way(lock: &str) -> bool {
     lock != "suspended"
 }
 
+/// The failure of a machine that another task holds for longer than is waited.
+fn held(session: &Session, guest: &Guest, lock: &str) -> Failure {
+    Failure::new(still_locked(&guest.label(), lock, session.timeout))
+}
+
 /// Waits until the machine is not locked any more. The lock itself is never touched.
 async fn unlocked(
     params: &Params,
@@ -225,7 +230,7 @@ async fn unlocked(
     let mut pauses = Pauses::new(session.timeout);
     while let Some(lock) = guest.lock.clone().filter(|lock| is_in_the_way(lock)) {
         if !pauses.pause().await {
-            return Err(identity::still_locked(session, &guest.label(), &lock));
+            return Err(held(session, &guest, &lock));
         }
         match load(session, &guest.node, guest.vmid).await {
             Ok(again) => guest = again,

@@ -7,7 +7,7 @@ use pve_client::{Form, Resource};
 use pve_types::{NodeName, Vmid, VolId};
 
 use crate::found::{Guest, Source};
-use crate::identity::{listed, named, unknown};
+use crate::identity::not_found;
 use crate::params::{Params, State};
 use crate::target::{Session, failure};
 
@@ -55,12 +55,12 @@ async fn chosen(
     clone: &str,
     session: &Session,
 ) -> Result<(NodeName, Vmid), Failure> {
-    let (matches, unreadable) = named(clone, &session.rows, session).await;
+    let named = session.client.qemu_named(clone, &session.rows, session.timeout).await;
+    let named = named.readable(clone).map_err(not_found)?;
     let near: Vec<&(NodeName, Vmid)> =
-        matches.iter().filter(|(node, _)| Some(node) == params.node()).collect();
-    match (matches.as_slice(), near.as_slice()) {
+        named.matches.iter().filter(|(node, _)| Some(node) == params.node()).collect();
+    match (named.matches.as_slice(), near.as_slice()) {
         ([one], _) => Ok(one.clone()),
-        ([], _) if !unreadable.is_empty() => Err(unknown(clone, &unreadable)),
         ([], _) => Err(Failure::new(format!(
             "clone: there is no machine called {clone}, and none of this number, that the caller \
              may see"
@@ -69,12 +69,12 @@ async fn chosen(
         (_, []) => Err(Failure::new(format!(
             "clone: {clone} is ambiguous: {}; none of them is on {}, so give the number of the \
              one that is meant",
-            listed(&matches),
+            named.places().join(", "),
             params.node().map_or("the new machine's node, which is not given", NodeName::as_str)
         ))),
         (_, _) => Err(Failure::new(format!(
             "clone: {clone} is ambiguous: {}; give the number of the one that is meant",
-            listed(&matches)
+            named.places().join(", ")
         ))),
     }
 }

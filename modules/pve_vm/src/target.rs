@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ansible_module::{Failure, Run};
-use pve_client::{Client, Error, Kind, Resource};
+use pve_client::{Client, Error, Kind, Pauses, Resource, still_locked};
 use pve_types::{NodeName, Size, Upid, Vmid};
 use tokio::runtime::Runtime;
-use tokio::time::{Instant, sleep};
 
 use crate::params::Params;
 
@@ -86,31 +85,6 @@ impl Session {
     }
 }
 
-/// The pauses between two looks at something: short at first, then longer.
-#[derive(Debug)]
-pub(crate) struct Pauses {
-    deadline: Instant,
-    next: Duration,
-}
-
-impl Pauses {
-    /// Pauses until a deadline.
-    pub(crate) fn new(timeout: Duration) -> Self {
-        Self { deadline: Instant::now() + timeout, next: Duration::from_millis(100) }
-    }
-
-    /// Makes a pause; false if the deadline has passed.
-    pub(crate) async fn pause(&mut self) -> bool {
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return false;
-        }
-        sleep(self.next.min(left)).await;
-        self.next = (self.next * 3 / 2).min(Duration::from_secs(2));
-        true
-    }
-}
-
 /// Does a step again while another task holds the machine, until the deadline.
 ///
 /// # Errors
@@ -131,7 +105,7 @@ pub(crate) async fn while_locked<T>(
             continue;
         }
         return Err(match error.kind() {
-            Some(Kind::Locked(lock)) => locked(label, lock, session.timeout),
+            Some(Kind::Locked(lock)) => Failure::new(still_locked(label, lock, session.timeout)),
             _ => failure(error),
         });
     }
@@ -146,13 +120,4 @@ pub(crate) fn failure(error: Error) -> Failure {
         failure if stale => failure.stale(),
         failure => failure,
     }
-}
-
-/// The failure of a lock that stays.
-pub(crate) fn locked(label: &str, lock: &str, waited: Duration) -> Failure {
-    Failure::new(format!(
-        "{label} is locked ({lock}) and was so for {} s: look whether a task of that kind still \
-         runs; a lock left behind by an interrupted one is cleared on its node with `qm unlock`",
-        waited.as_secs()
-    ))
 }

@@ -1,14 +1,13 @@
 //! Waiting for the machine's own word: its agent, its address.
 
 use ansible_module::Failure;
-use pve_client::{Error, Kind};
+use pve_client::Pauses;
 use pve_types::GuestKind;
-use pve_types::address::{self, Address, Known, Reason, ReasonKind, Report};
-use pve_types::property::Agent;
+use pve_types::address::{self, Address, Known, Reason, ReasonKind};
 
 use crate::found::Guest;
 use crate::params::{Params, State, WaitFor};
-use crate::target::{Pauses, Session};
+use crate::target::Session;
 
 /// What the machine says of its address, if that was asked for. A machine that is to run is
 /// waited for, in check mode it is only asked.
@@ -28,7 +27,8 @@ pub(crate) async fn address(
         && !session.run.check_mode;
     let mut pauses = Pauses::new(session.timeout);
     loop {
-        let report = report(session, guest).await;
+        let qemu = session.client.node(&guest.node).qemu(guest.vmid);
+        let report = qemu.report(guest.running, &guest.running_config).await;
         let known =
             Known { kind: GuestKind::Qemu, config: &guest.running_config, report: report.as_ref() };
         let answer = address::address(known, &params.policy());
@@ -70,37 +70,6 @@ fn is_final(kind: ReasonKind) -> bool {
             | ReasonKind::Forbidden
             | ReasonKind::NotRunning
     )
-}
-
-/// What the agent says about the interfaces. It is asked only if it can answer: the question to a
-/// silent one takes 3 s.
-async fn report(session: &Session, guest: &Guest) -> Result<Report, Reason> {
-    if !guest.running {
-        return Err(Reason::new(ReasonKind::NotRunning, "the machine does not run"));
-    }
-    let agent = guest.running_config.get("agent").map(String::as_str).unwrap_or_default();
-    if !Agent::new(agent).enabled() {
-        let text = "the agent is off in the configuration that the machine runs with";
-        return Err(Reason::new(ReasonKind::AgentOff, text));
-    }
-    let qemu = session.client.node(&guest.node).qemu(guest.vmid);
-    match qemu.agent().network_interfaces().await {
-        Ok(value) => serde_json::from_value(value)
-            .map_err(|error| Reason::new(ReasonKind::Failed, format!("the agent said {error}"))),
-        Err(error) => Err(reason(&error)),
-    }
-}
-
-fn reason(error: &Error) -> Reason {
-    let kind = match error.kind() {
-        Some(Kind::AgentNotRunning) => ReasonKind::AgentSilent,
-        Some(Kind::AgentNotConfigured) => ReasonKind::AgentOff,
-        Some(Kind::NotRunning) => ReasonKind::NotRunning,
-        Some(Kind::Forbidden { .. }) => ReasonKind::Forbidden,
-        Some(Kind::NotImplemented) => ReasonKind::Unsupported,
-        _ => ReasonKind::Failed,
-    };
-    Reason::new(kind, error.to_string())
 }
 
 fn not_reached(

@@ -119,6 +119,24 @@ impl Module {
         self.run_file(ascii(&Value::Object(args).to_string()).as_bytes())
     }
 
+    /// Runs the module and kills it as soon as `is_time`, if it has not ended before.
+    pub fn kill_when(&self, mut is_time: impl FnMut() -> bool) {
+        let dir = tempfile::tempdir().expect("a temporary folder can be made");
+        let mut args = self.args.clone();
+        args.extend(self.core.reserved(&self.name));
+        args.extend(self.reserved.clone());
+        let file = dir.path().join("args");
+        std::fs::write(&file, Value::Object(args).to_string()).expect("the file can be written");
+        let mut command = self.command(dir.path(), &[file.into_os_string()]);
+        let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = quiet.spawn().expect("the module can be run");
+        while !is_time() && child.try_wait().expect("it is our child").is_none() {
+            std::thread::yield_now();
+        }
+        child.kill().expect("it is our child");
+        child.wait().expect("it is our child");
+    }
+
     /// Runs the module with an arguments file of these bytes, whatever they are.
     #[must_use]
     pub fn run_file(&self, content: &[u8]) -> Outcome {
@@ -152,19 +170,27 @@ impl Module {
     }
 
     fn spawn(&self, dir: &Path, arguments: &[OsString], stdin: Stdio) -> Outcome {
+        let output = self
+            .command(dir, arguments)
+            .stdin(stdin)
+            .output()
+            .unwrap_or_else(|error| panic!("{} cannot be run: {error}", self.binary.display()));
+        Outcome::new(output)
+    }
+
+    /// The module under its remote name, with an environment that holds nothing by chance.
+    fn command(&self, dir: &Path, arguments: &[OsString]) -> Command {
         let remote = dir.join(format!("AnsiballZ_{}", self.name));
         symlink(&self.binary, &remote).expect("the module can be linked");
-        let output = Command::new(&remote)
+        let mut command = Command::new(&remote);
+        command
             .args(arguments)
             .current_dir(dir)
             .env_clear()
             .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
             .env("HOME", dir)
-            .envs(&self.env)
-            .stdin(stdin)
-            .output()
-            .unwrap_or_else(|error| panic!("{} cannot be run: {error}", self.binary.display()));
-        Outcome::new(output)
+            .envs(&self.env);
+        command
     }
 }
 

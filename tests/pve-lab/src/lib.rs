@@ -5,6 +5,7 @@
 //! demonstrations, with real guests.
 
 mod api;
+mod bench;
 mod control;
 pub mod driver;
 mod faults;
@@ -21,6 +22,7 @@ mod shared;
 mod start;
 mod state;
 
+pub use bench::Bench;
 pub use control::{Fault, ask};
 pub use driver::AgentScript;
 pub use faults::{CallFault, TaskFault};

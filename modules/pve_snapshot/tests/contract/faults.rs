@@ -5,6 +5,7 @@ use std::time::Duration;
 use pve_lab::{CallFault, TaskFault};
 use serde_json::{Value, json};
 
+use crate::support::tree;
 use crate::{bench, take};
 
 fn pre() -> Value {
@@ -21,7 +22,7 @@ fn b15_a_lock_is_waited_for_and_never_removed() {
         ["vm web (101) is locked (backup): a run would wait for that first"]
     );
     assert!(bench.module(pre()).run().changed());
-    assert_eq!(bench.tree(101), ["current on pre", "pre on -"]);
+    assert_eq!(tree(&bench, 101), ["current on pre", "pre on -"]);
     bench.lab.lock_guest(101, "backup", Duration::from_secs(60));
     bench.lab.clear_requests();
     let stays = bench.module(json!({"vmid": 101, "snapname": "two", "wait_timeout": 1})).run();
@@ -37,7 +38,7 @@ fn b16_another_task_that_holds_the_configuration_is_waited_for() {
     let bench = bench();
     bench.lab.hold_lock(101, Duration::from_secs(2));
     assert!(bench.module(pre()).run().changed());
-    assert_eq!(bench.tree(101), ["current on pre", "pre on -"]);
+    assert_eq!(tree(&bench, 101), ["current on pre", "pre on -"]);
 }
 
 #[test]
@@ -69,12 +70,12 @@ fn b78_an_answer_that_is_lost_is_looked_after() {
         bench.lab.fail_calls("POST", "/snapshot", 1, fault.clone());
         let outcome = bench.module(pre()).run();
         outcome.ok();
-        assert_eq!(bench.tree(101), ["current on pre", "pre on -"], "{fault:?}");
+        assert_eq!(tree(&bench, 101), ["current on pre", "pre on -"], "{fault:?}");
         assert!(!bench.module(pre()).run().changed(), "{fault:?}");
         bench.lab.fail_calls("DELETE", "/snapshot", 1, fault.clone());
         let gone = json!({"vmid": 101, "snapname": "pre", "state": "absent"});
         bench.module(gone.clone()).run().ok();
-        assert_eq!(bench.tree(101), ["current on -"], "{fault:?}");
+        assert_eq!(tree(&bench, 101), ["current on -"], "{fault:?}");
         assert!(!bench.module(gone).run().changed(), "{fault:?}");
     }
 }

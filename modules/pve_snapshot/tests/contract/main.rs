@@ -11,12 +11,12 @@ use harness::check_apply_again;
 use pve_lab::LabConfig;
 use serde_json::{Value, json};
 
-use crate::support::Bench;
+use crate::support::{Bench, make, tree, with};
 
 /// A lab with `web` (101), whose disk can have snapshots.
 fn bench() -> Bench {
-    let bench = Bench::with(LabConfig::default());
-    bench.make(101, "web", &[]);
+    let bench = with(LabConfig::default());
+    make(&bench, 101, "web", &[]);
     bench.lab.clear_requests();
     bench
 }
@@ -29,10 +29,10 @@ fn take(bench: &Bench, snapname: &str) {
 fn b70_check_mode_tells_the_truth() {
     let bench = bench();
     let args = json!({"name": "web", "snapname": "pre", "description": "before"});
-    let cycle = check_apply_again(&bench.module(args.clone()), || bench.tree(101));
+    let cycle = check_apply_again(&bench.module(args.clone()), || tree(&bench, 101));
     assert_eq!(cycle.check.plan(), ["take snapshot pre of vm web (101)"]);
     assert_eq!(cycle.real.ok()["snapshots"][0]["description"], "before");
-    assert_eq!(bench.tree(101), ["current on pre", "pre on -"]);
+    assert_eq!(tree(&bench, 101), ["current on pre", "pre on -"]);
     let diff = &cycle.check.result["diff"][0];
     assert_eq!(diff["before"], "status: stopped\n");
     assert_eq!(diff["after"], "status: stopped\npre: before\nthe machine stands on pre\n");
@@ -42,11 +42,11 @@ fn b70_check_mode_tells_the_truth() {
     let look = || bench.lab.config_text(101);
     let cycle = check_apply_again(&bench.module(other), look);
     assert_eq!(cycle.real.ok()["snapshots"][0]["description"], "before the upgrade");
-    assert_eq!(bench.tree(101), ["current on pre", "pre on -"]);
+    assert_eq!(tree(&bench, 101), ["current on pre", "pre on -"]);
     let gone = bench.module(json!({"vmid": 101, "snapname": "pre", "state": "absent"}));
-    let cycle = check_apply_again(&gone, || bench.tree(101));
+    let cycle = check_apply_again(&gone, || tree(&bench, 101));
     assert_eq!(cycle.real.ok()["snapshots"], json!([]));
-    assert_eq!(bench.tree(101), ["current on -"]);
+    assert_eq!(tree(&bench, 101), ["current on -"]);
 }
 
 #[test]
@@ -56,8 +56,8 @@ fn one_in_the_middle_leaves_its_children() {
         take(&bench, name);
     }
     let module = bench.module(json!({"vmid": 101, "snapname": "s2", "state": "absent"}));
-    let cycle = check_apply_again(&module, || bench.tree(101));
-    assert_eq!(bench.tree(101), ["current on s3", "s1 on -", "s3 on s1"]);
+    let cycle = check_apply_again(&module, || tree(&bench, 101));
+    assert_eq!(tree(&bench, 101), ["current on s3", "s1 on -", "s3 on s1"]);
     let after = cycle.check.result["diff"][0]["after"].as_str().unwrap();
     assert_eq!(after, "status: stopped\ns1\ns3 on s1\nthe machine stands on s3\n");
     // from an older one a branch grows
@@ -65,7 +65,7 @@ fn one_in_the_middle_leaves_its_children() {
         bench.module(json!({"vmid": 101, "snapname": "s1", "state": "rollback"})).run().changed()
     );
     take(&bench, "s4");
-    assert_eq!(bench.tree(101), ["current on s4", "s1 on -", "s3 on s1", "s4 on s1"]);
+    assert_eq!(tree(&bench, 101), ["current on s4", "s1 on -", "s3 on s1", "s4 on s1"]);
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn retention_keeps_the_newest_and_what_is_not_its_own() {
     let args = json!({
         "vmid": 101, "snapname": "night-4", "retention": 2, "retention_pattern": "night-*",
     });
-    let cycle = check_apply_again(&bench.module(args), || bench.tree(101));
+    let cycle = check_apply_again(&bench.module(args), || tree(&bench, 101));
     assert_eq!(
         cycle.real.plan(),
         [
@@ -87,7 +87,7 @@ fn retention_keeps_the_newest_and_what_is_not_its_own() {
         ]
     );
     assert_eq!(
-        bench.tree(101),
+        tree(&bench, 101),
         ["by-hand on -", "current on night-4", "night-3 on by-hand", "night-4 on night-3"]
     );
 }
@@ -124,7 +124,7 @@ fn memory_is_kept_and_goes_on() {
     let stopped = bench.module(args.clone()).check().run();
     assert_eq!(stopped.warnings(), ["vm web (101) does not run, so the snapshot holds no memory"]);
     bench.start(101);
-    let cycle = check_apply_again(&bench.module(args), || bench.tree(101));
+    let cycle = check_apply_again(&bench.module(args), || tree(&bench, 101));
     assert_eq!(cycle.real.plan(), ["take snapshot mem of vm web (101) with its memory"]);
     assert_eq!(cycle.real.ok()["snapshots"][0]["vmstate"], true);
     assert_eq!(cycle.again.warnings(), [""; 0]);
@@ -140,8 +140,8 @@ fn memory_is_kept_and_goes_on() {
 #[test]
 fn what_stands_against_it_is_said_before_anything_is_done() {
     let bench = bench();
-    bench.make(102, "raw", &[("scsi1", "local:1,format=raw")]);
-    bench.make(103, "web", &[]);
+    make(&bench, 102, "raw", &[("scsi1", "local:1,format=raw")]);
+    make(&bench, 103, "web", &[]);
     take(&bench, "pre");
     bench.lab.clear_requests();
     for (args, text) in [
@@ -181,8 +181,9 @@ fn what_stands_against_it_is_said_before_anything_is_done() {
 fn a_missing_privilege_is_named_and_only_what_is_needed_is_asked() {
     let bench = bench();
     take(&bench, "pre");
-    let run =
-        |args: Value, privileges: &[&str]| bench.module(args).args(bench.token(privileges)).run();
+    let run = |args: Value, privileges: &[&str]| {
+        bench.module(args).args(bench.token("some", &[("/vms/101", privileges)])).run()
+    };
     let new = json!({"vmid": 101, "snapname": "new"});
     let lacks = run(new.clone(), &["VM.Audit"]);
     let message = lacks.failed();

@@ -4,15 +4,15 @@
 use pve_lab::{LabConfig, PveVersion, scenarios};
 use serde_json::json;
 
-use crate::support::Bench;
+use crate::support::{make, with};
 
 #[test]
 fn snapshots_need_exactly_what_is_written() {
     for version in [PveVersion::V9, PveVersion::V8] {
         for scenario in scenarios("pve_snapshot") {
             let new = || {
-                let bench = Bench::with(LabConfig { version, ..LabConfig::default() });
-                bench.make(201, "web", &[]);
+                let bench = with(LabConfig { version, ..LabConfig::default() });
+                make(&bench, 201, "web", &[]);
                 if scenario.before == "snapshot" {
                     let made = bench.module(json!({"vmid": 201, "snapname": "pre"})).run();
                     assert!(made.changed());

@@ -1,14 +1,14 @@
 //! A machine made: from its configuration, from another machine, or from a backup.
 
 use ansible_module::Failure;
-use pve_client::{Error, Form, Kind, View};
+use pve_client::{Error, Form, Kind, Pauses, View, still_locked};
 use pve_types::{NodeName, Upid, Vmid};
 
 use crate::change::{Change, Creation, From};
 use crate::observe;
 use crate::params::Params;
 use crate::plan::update::{self, Making};
-use crate::target::{Pauses, Session, failure, locked};
+use crate::target::{Session, failure};
 use crate::wanted::wanted;
 
 /// How often another number is tried when others take the free one first.
@@ -50,7 +50,8 @@ pub(super) async fn create(creation: &Creation, session: &mut Session) -> Result
             // what is copied is locked, which says nothing about the new machine
             Some(Kind::Locked(lock)) => {
                 if !pauses.pause().await {
-                    return Err(locked(source(&creation), lock, session.timeout));
+                    let text = still_locked(source(&creation), lock, session.timeout);
+                    return Err(Failure::new(text));
                 }
             }
             Some(Kind::LockTimeout) => match left_of(session, &creation.node, vmid).await {

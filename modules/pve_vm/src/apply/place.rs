@@ -1,11 +1,11 @@
 //! Where a machine and its disks are.
 
 use ansible_module::Failure;
-use pve_client::Form;
+use pve_client::{Form, Pauses};
 use pve_types::StorageId;
 
 use crate::change::Migration;
-use crate::target::{Pauses, Session, failure, while_locked};
+use crate::target::{Session, failure, while_locked};
 
 /// Moves the machine to another node. What follows is done there.
 ///

@@ -1,11 +1,11 @@
 //! Running, or not.
 
 use ansible_module::Failure;
-use pve_client::{Error, Form, GuestStatus, Kind, Qemu};
+use pve_client::{Error, Form, GuestStatus, Kind, Pauses, Qemu};
 
 use crate::change::{Action, Patience};
 use crate::plan::cloudinit::is_cloudinit;
-use crate::target::{Pauses, Session, failure, while_locked};
+use crate::target::{Session, failure, while_locked};
 
 /// Does it.
 ///

@@ -3,11 +3,11 @@
 use pve_lab::{Fleet, LabConfig};
 use serde_json::{Value, json};
 
-use crate::support::{Bench, web};
+use crate::support::{Bench, web, with};
 
 /// A lab with template 9000.
 fn bench() -> Bench {
-    let bench = Bench::new();
+    let bench = crate::support::bench();
     let args = json!({"vmid": 9000, "name": "debian13", "state": "template", "agent": true});
     assert!(bench.module(web()).args(args).run().changed());
     bench
@@ -112,7 +112,7 @@ fn b50_a_linked_copy_takes_neither_storage_nor_format() {
 /// Templates called debian13 on pve1 and pve2.
 fn cluster() -> Bench {
     let fleet = Fleet { guests: 3, containers: 0, stopped: 100, ..Fleet::default() };
-    let bench = Bench::with(LabConfig { fleet: Some(fleet), ..LabConfig::default() });
+    let bench = with(LabConfig { fleet: Some(fleet), ..LabConfig::default() });
     for (vmid, node) in [(9000, "pve1"), (9001, "pve2")] {
         let args = json!({"vmid": vmid, "name": "debian13", "node": node, "state": "template"});
         assert!(bench.module(args).run().changed());
@@ -168,7 +168,7 @@ fn b15_b16_a_copy_waits_for_locks() {
 
 #[test]
 fn b77_a_running_machine_becomes_a_template_only_with_force() {
-    let bench = Bench::new();
+    let bench = crate::support::bench();
     assert!(bench.module(web()).run().changed());
     bench.forget();
     let module = bench.module(json!({"vmid": 201, "state": "template"}));

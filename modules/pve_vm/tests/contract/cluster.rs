@@ -3,12 +3,12 @@
 use pve_lab::{Fleet, LabConfig, PveVersion};
 use serde_json::json;
 
-use crate::support::{Bench, web};
+use crate::support::{Bench, web, with};
 
 /// Three nodes and a few guests: 100 on pve1, 101 on pve2, 102 on pve3, ...
 fn cluster() -> Bench {
     let fleet = Fleet { guests: 6, containers: 0, stopped: 0, ..Fleet::default() };
-    Bench::with(LabConfig { fleet: Some(fleet), ..LabConfig::default() })
+    with(LabConfig { fleet: Some(fleet), ..LabConfig::default() })
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a19_a_node_that_is_down_does_not_lead_to_a_second_machine() {
 
 #[test]
 fn pve_8_is_served_alike() {
-    let bench = Bench::with(LabConfig { version: PveVersion::V8, ..LabConfig::default() });
+    let bench = with(LabConfig { version: PveVersion::V8, ..LabConfig::default() });
     let module = bench.module(web()).args(json!({"wait_for": "address", "wait_timeout": 20}));
     assert!(module.clone().check().run().changed());
     let real = module.run();

@@ -5,11 +5,11 @@ use std::time::Duration;
 use pve_lab::{CallFault, LabConfig};
 use serde_json::json;
 
-use crate::support::{Bench, web};
+use crate::support::{bench, creations, web, with};
 
 #[test]
 fn b70_a_creation_is_foretold_then_made_then_left_alone() {
-    let bench = Bench::new();
+    let bench = bench();
     let module = bench.module(web()).diff();
     let check = module.clone().check().run();
     assert!(check.changed());
@@ -53,7 +53,7 @@ fn b70_a_creation_is_foretold_then_made_then_left_alone() {
 #[test]
 fn b09_a_name_is_found_again_before_the_cluster_knows_it() {
     let lag = Duration::from_secs(60);
-    let bench = Bench::with(LabConfig { lag, ..LabConfig::default() });
+    let bench = with(LabConfig { lag, ..LabConfig::default() });
     let module = bench.module(web()).without("vmid");
     let first = module.run();
     assert!(first.changed());
@@ -66,18 +66,18 @@ fn b09_a_name_is_found_again_before_the_cluster_knows_it() {
 
 #[test]
 fn b71_what_was_left_half_done_is_finished_with_one_machine() {
-    let bench = Bench::new();
+    let bench = bench();
     let half = bench.module(web()).args(json!({"state": "present"})).without("tags").run();
     assert!(half.changed());
     let rest = bench.module(web()).run();
     assert_eq!(rest.plan(), ["set tags to \"demo;web\" on vm web (201)", "start vm web (201)"]);
     assert_eq!(rest.result["status"], "running");
-    assert_eq!(bench.creations(), 1);
+    assert_eq!(creations(&bench), 1);
 }
 
 #[test]
 fn two_tasks_at_once_get_a_number_each() {
-    let bench = Bench::new();
+    let bench = bench();
     let vmids: Vec<u64> = std::thread::scope(|scope| {
         let runs: Vec<_> = (0..4)
             .map(|index| {
@@ -98,7 +98,7 @@ fn two_tasks_at_once_get_a_number_each() {
 
 #[test]
 fn a_password_is_found_nowhere() {
-    let bench = Bench::new();
+    let bench = bench();
     let module = bench.module(web()).arg("cipassword", "s3cret-hunter2").diff();
     for outcome in [module.clone().check().run(), module.run(), module.run()] {
         outcome.ok();
@@ -111,7 +111,7 @@ fn a_password_is_found_nowhere() {
 
 #[test]
 fn a_uefi_machine_is_left_alone_once_made() {
-    let bench = Bench::new();
+    let bench = bench();
     let module = bench.module(json!({
         "name": "uefi", "node": "pve1", "bios": "ovmf", "machine": "q35",
         "efidisk0": {"storage": "local", "efitype": "4m", "pre_enrolled_keys": true},
@@ -128,7 +128,7 @@ fn a_uefi_machine_is_left_alone_once_made() {
 
 #[test]
 fn b30_a_server_that_keeps_the_upgrade_flag_for_root() {
-    let bench = Bench::new();
+    let bench = bench();
     let refuse = || CallFault::Proxy {
         status: 500,
         reason: "only root can set 'ciupgrade' config".into(),

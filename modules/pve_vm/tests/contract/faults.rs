@@ -5,11 +5,11 @@ use std::time::Duration;
 use pve_lab::{AgentScript, CallFault, LabConfig, TaskFault};
 use serde_json::json;
 
-use crate::support::{Bench, web};
+use crate::support::{bench, creations, web, with};
 
 #[test]
 fn a_configuration_changed_by_another_is_compared_again() {
-    let bench = Bench::new();
+    let bench = bench();
     assert!(bench.module(web()).run().changed());
     bench.lab.fail_calls("PUT", "/config", 1, CallFault::ChangeDigest);
     let outcome = bench.module(json!({"vmid": 201, "onboot": false})).run();
@@ -20,7 +20,7 @@ fn a_configuration_changed_by_another_is_compared_again() {
 
 #[test]
 fn b19_a_failed_task_is_told_at_once_with_its_words() {
-    let bench = Bench::new();
+    let bench = bench();
     bench.lab.fail_tasks("qmcreate", 1, TaskFault::Fail("storage 'fast' does not exist".into()));
     let outcome = bench.module(web()).run();
     let message = outcome.failed();
@@ -32,7 +32,7 @@ fn b19_a_failed_task_is_told_at_once_with_its_words() {
 
 #[test]
 fn warnings_of_a_task_are_passed_on() {
-    let bench = Bench::new();
+    let bench = bench();
     bench.lab.fail_tasks("qmstart", 1, TaskFault::Warn(vec!["no efidisk configured!".into()]));
     let outcome = bench.module(web()).run();
     assert!(outcome.changed());
@@ -41,7 +41,7 @@ fn warnings_of_a_task_are_passed_on() {
 
 #[test]
 fn b16_a_lock_is_waited_for() {
-    let bench = Bench::new();
+    let bench = bench();
     assert!(bench.module(web()).run().changed());
     bench.lab.lock_guest(201, "clone", Duration::from_secs(1));
     let outcome = bench.module(json!({"vmid": 201, "onboot": false})).run();
@@ -52,7 +52,7 @@ fn b16_a_lock_is_waited_for() {
 
 #[test]
 fn b17_a_lock_that_stays_is_named_and_left() {
-    let bench = Bench::new();
+    let bench = bench();
     assert!(bench.module(web()).run().changed());
     bench.lab.lock_guest(201, "backup", Duration::from_secs(60));
     bench.forget();
@@ -71,18 +71,18 @@ fn b21_a_call_without_an_answer_is_not_repeated_blindly() {
         CallFault::DropAfter,
         CallFault::Proxy { status: 596, reason: "Broken pipe".into(), done: true },
     ] {
-        let bench = Bench::new();
+        let bench = bench();
         bench.lab.fail_calls("POST", "/nodes/pve1/qemu", 1, fault.clone());
         let outcome = bench.module(web()).run();
         assert!(outcome.changed(), "{fault:?}: {}", outcome.stdout);
-        assert_eq!(bench.creations(), 1);
+        assert_eq!(creations(&bench), 1);
         assert_eq!(outcome.result["status"], "running");
     }
 }
 
 #[test]
 fn the_address_is_waited_for_and_decided_by_the_mac() {
-    let bench = Bench::new();
+    let bench = bench();
     let module = bench.module(web()).args(json!({"wait_for": "address", "wait_timeout": 30}));
     let outcome = module.run();
     assert!(outcome.changed(), "{}", outcome.stdout);
@@ -94,7 +94,7 @@ fn the_address_is_waited_for_and_decided_by_the_mac() {
 
 #[test]
 fn a_silent_agent_is_told_with_what_to_check() {
-    let bench = Bench::with(LabConfig::default());
+    let bench = with(LabConfig::default());
     let silent = AgentScript { not_running: true, ..AgentScript::default() };
     bench.lab.script_agent(201, silent);
     let args = json!({"wait_for": "address", "wait_timeout": 1});
@@ -119,7 +119,7 @@ fn a_silent_agent_is_told_with_what_to_check() {
 
 #[test]
 fn a40_trouble_while_the_machine_boots_is_not_the_end() {
-    let bench = Bench::new();
+    let bench = bench();
     assert!(bench.module(web()).run().changed());
     bench.lab.script_agent(201, AgentScript { not_running: true, ..AgentScript::default() });
     bench.lab.fail_calls(
@@ -156,7 +156,7 @@ fn a40_trouble_while_the_machine_boots_is_not_the_end() {
 
 #[test]
 fn b24_a_slow_storage_is_given_another_try() {
-    let bench = Bench::new();
+    let bench = bench();
     assert!(bench.module(web()).run().changed());
     let slow = "command '/usr/bin/qemu-img resize -f qcow2 x 10G' failed: got timeout";
     let grow = bench.module(json!({"vmid": 201, "scsi": {"scsi0": {"size": "10G"}}}));
@@ -199,7 +199,7 @@ fn b21_no_call_is_done_twice_because_its_answer_was_lost() {
             (proxy(false), 2),
             (CallFault::DropBefore, 2),
         ] {
-            let bench = Bench::with(LabConfig { nodes: 2, ..LabConfig::default() });
+            let bench = with(LabConfig { nodes: 2, ..LabConfig::default() });
             bench.post(
                 "/storage",
                 &[

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::support::{Bench, web};
+use crate::support::{bench, web};
 
 #[test]
 fn every_state_is_foretold_reached_and_left_alone() {
-    let bench = Bench::new();
+    let bench = bench();
     assert!(bench.module(web()).run().changed());
     for (state, status) in [("stopped", "stopped"), ("started", "running"), ("stopped", "stopped")]
     {
@@ -28,7 +28,7 @@ fn every_state_is_foretold_reached_and_left_alone() {
 
 #[test]
 fn b63_b64_a_machine_is_not_lost_by_mistake() {
-    let bench = Bench::new();
+    let bench = bench();
     assert!(bench.module(web()).arg("protection", true).run().changed());
     bench.forget();
     let absent = bench.module(json!({"vmid": 201, "state": "absent"}));
@@ -43,7 +43,7 @@ fn b63_b64_a_machine_is_not_lost_by_mistake() {
 
 #[test]
 fn b67_names_that_repeat_are_listed() {
-    let bench = Bench::new();
+    let bench = bench();
     for vmid in [201, 202] {
         assert!(bench.module(json!({"vmid": vmid, "name": "web", "node": "pve1"})).run().changed());
     }
@@ -56,7 +56,7 @@ fn b67_names_that_repeat_are_listed() {
 
 #[test]
 fn b11_another_name_is_another_machine() {
-    let bench = Bench::new();
+    let bench = bench();
     let db = json!({"vmid": 104, "name": "db", "node": "pve1"});
     assert!(bench.module(db).run().changed());
     bench.forget();
@@ -67,7 +67,7 @@ fn b11_another_name_is_another_machine() {
 
 #[test]
 fn a_machine_that_may_not_be_seen_is_not_taken_for_absent() {
-    let bench = Bench::new();
+    let bench = bench();
     assert!(bench.module(web()).run().changed());
     let secret = bench.lab.add_token("blind@pve!t", &[("/storage", &["Datastore.Audit"])]);
     let blind = json!({"api_token_id": "blind@pve!t", "api_token_secret": secret});
@@ -84,7 +84,7 @@ fn a_machine_that_may_not_be_seen_is_not_taken_for_absent() {
 
 #[test]
 fn b68_a_machine_that_does_not_hear_is_stopped_hard_only_when_that_is_asked_for() {
-    let bench = Bench::new();
+    let bench = bench();
     // without a disk there is no system that would hear
     assert!(bench.module(json!({"vmid": 201, "node": "pve1", "state": "started"})).run().changed());
     let stop = bench.module(json!({"vmid": 201, "state": "stopped", "shutdown_timeout": 1}));

@@ -3,10 +3,10 @@
 use pve_lab::{LabConfig, Start};
 use serde_json::{Value, json};
 
-use crate::support::{Bench, web};
+use crate::support::{Bench, web, with};
 
 fn bench() -> Bench {
-    Bench::with(LabConfig { start: Start::Recordings, ..LabConfig::default() })
+    with(LabConfig { start: Start::Recordings, ..LabConfig::default() })
 }
 
 fn token(id: &str, last: &str) -> Value {

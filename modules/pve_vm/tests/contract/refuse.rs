@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::support::{Bench, web};
+use crate::support::{bench, web};
 
 #[test]
 fn bad_input_is_refused_before_any_request() {
-    let bench = Bench::new();
+    let bench = bench();
     for (args, texts) in [
         (json!({"corse": 2}), &["corse"][..]),
         (json!({"cores": "many"}), &["cores", "many"]),
@@ -59,7 +59,7 @@ fn bad_input_is_refused_before_any_request() {
 
 #[test]
 fn trouble_with_the_connection_is_one_sentence() {
-    let bench = Bench::new();
+    let bench = bench();
     let secret = bench.secret();
     for (args, text) in [
         (json!({"api_host": "127.0.0.1", "api_port": 1}), "failed to reach the API at 127.0.0.1:1"),
@@ -82,7 +82,7 @@ fn trouble_with_the_connection_is_one_sentence() {
 
 #[test]
 fn an_image_larger_than_the_size_asked_for_is_found_before_anything_is_made() {
-    let bench = Bench::new();
+    let bench = bench();
     let module =
         bench.module(web()).args(json!({"scsi": {"scsi0": {"storage": "local", "size": "1M"}}}));
     for module in [module.clone().check(), module] {
@@ -100,7 +100,7 @@ fn an_image_larger_than_the_size_asked_for_is_found_before_anything_is_made() {
 
 #[test]
 fn all_that_stands_against_a_plan_is_said_at_once_also_in_check_mode() {
-    let bench = Bench::new();
+    let bench = bench();
     let module = bench.module(web()).args(json!({
         "image": "local:import/nope.qcow2",
         "scsi": {"scsi0": {"storage": "local", "size": "8G"}, "scsi1": {"storage": "nostore", "size": "1G"}},

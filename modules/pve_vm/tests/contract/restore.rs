@@ -7,7 +7,7 @@ use crate::support::{Bench, web};
 
 /// A lab with a backup of machine 201, which is gone.
 fn bench() -> (Bench, String) {
-    let bench = Bench::new();
+    let bench = crate::support::bench();
     assert!(bench.module(web()).arg("state", "present").run().changed());
     let archive = bench.lab.back_up(201);
     assert!(bench.module(json!({"vmid": 201, "state": "absent"})).run().changed());

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Bench, web};
+use crate::support::{bench, web};
 
 /// Each is set, is the same the next time however it is written, and is taken away.
 #[test]
 fn every_kind_is_set_left_alone_and_taken_away() {
-    let bench = Bench::new();
+    let bench = bench();
     assert!(bench.module(web()).arg("state", "present").run().changed());
     for (set, same, gone) in [
         (
@@ -78,7 +78,7 @@ fn every_kind_is_set_left_alone_and_taken_away() {
 
 #[test]
 fn roots_own_keys_are_refused_for_a_token_before_anything_is_written() {
-    let bench = Bench::new();
+    let bench = bench();
     assert!(bench.module(web()).run().changed());
     bench.forget();
     let module = bench.module(json!({

@@ -3,7 +3,7 @@
 use pve_lab::{Fleet, LabConfig};
 use serde_json::json;
 
-use crate::support::{Bench, web};
+use crate::support::{Bench, bench, web, with};
 
 /// The states of power and what the server calls each.
 const STATES: [(&str, &str); 4] = [
@@ -15,7 +15,7 @@ const STATES: [(&str, &str); 4] = [
 
 #[test]
 fn b76_every_state_is_reached_from_every_state() {
-    let bench = Bench::new();
+    let bench = bench();
     for (from, _) in STATES {
         for (to, status) in STATES {
             bench.module(web()).arg("state", from).run().ok();
@@ -35,7 +35,7 @@ fn b76_every_state_is_reached_from_every_state() {
 
 #[test]
 fn a_new_machine_is_brought_to_each_state() {
-    let bench = Bench::new();
+    let bench = bench();
     for (number, (state, status)) in (301..).zip(STATES) {
         let module = bench.module(json!({"vmid": number, "node": "pve1", "state": state}));
         let check = module.clone().check().run();
@@ -49,28 +49,28 @@ fn a_new_machine_is_brought_to_each_state() {
 
 #[test]
 fn a_restart_is_over_when_the_machine_runs_again() {
-    let bench = Bench::new();
+    let bench = bench();
     assert!(bench.module(web()).run().changed());
     for force in [false, true] {
-        let pid = bench.pid(201);
+        let before = pid(&bench, 201);
         let module = bench.module(json!({"vmid": 201, "state": "restarted", "force": force}));
         assert!(module.clone().check().run().plan()[0].starts_with("restart vm web (201)"));
-        assert_eq!(bench.pid(201), pid);
+        assert_eq!(pid(&bench, 201), before);
         let real = module.run();
         assert!(real.changed(), "{}", real.stdout);
         assert_eq!(real.result["status"], "running");
-        assert_ne!(bench.pid(201), pid, "another process");
+        assert_ne!(pid(&bench, 201), before, "another process");
     }
 }
 
 #[test]
 fn b55_a_machine_is_restarted_only_if_it_is_asked_for_and_needed() {
-    let bench = Bench::new();
+    let bench = bench();
     assert!(bench.module(web()).run().changed());
-    let pid = bench.pid(201);
+    let before = pid(&bench, 201);
     let memory = bench.module(json!({"vmid": 201, "memory": 2048})).run();
     assert_eq!(memory.result["reboot_required"], true);
-    assert_eq!(bench.pid(201), pid);
+    assert_eq!(pid(&bench, 201), before);
     // something is pending already
     let wished = bench.module(json!({"vmid": 201, "memory": 2048, "reboot": "if_required"}));
     let check = wished.clone().check().run();
@@ -80,14 +80,14 @@ fn b55_a_machine_is_restarted_only_if_it_is_asked_for_and_needed() {
     assert_eq!(real.result["reboot_required"], false);
     assert!(!real.warnings().iter().any(|line| line.contains("needs a stop and start")));
     assert_eq!(real.result["status"], "running");
-    assert_ne!(bench.pid(201), pid);
+    assert_ne!(pid(&bench, 201), before);
     assert!(!wished.run().changed());
     // what is set needs no restart, and what needs one gets it
     for (args, restarts) in [(json!({"description": "x"}), false), (json!({"cores": 3}), true)] {
-        let pid = bench.pid(201);
+        let before = pid(&bench, 201);
         let module = bench.module(json!({"vmid": 201, "reboot": "if_required"})).args(args.clone());
         assert!(module.run().changed());
-        assert_eq!(bench.pid(201) != pid, restarts, "{args}");
+        assert_eq!(pid(&bench, 201) != before, restarts, "{args}");
         assert!(!module.run().changed(), "{args}");
     }
     // the setting of the same name is still there
@@ -97,7 +97,7 @@ fn b55_a_machine_is_restarted_only_if_it_is_asked_for_and_needed() {
 
 #[test]
 fn a_disk_is_moved_only_when_that_is_asked_for() {
-    let bench = Bench::new();
+    let bench = bench();
     bench.post(
         "/storage",
         &[("storage", "fast"), ("type", "dir"), ("path", "/mnt/fast"), ("content", "images")],
@@ -125,7 +125,7 @@ fn a_disk_is_moved_only_when_that_is_asked_for() {
 
 #[test]
 fn a_disk_taken_out_is_kept_until_it_is_taken_away_by_its_own_name() {
-    let bench = Bench::new();
+    let bench = bench();
     let args = json!({"scsi": {"scsi1": {"storage": "local", "size": "1G"}}, "vmid": 201,
                       "node": "pve1"});
     assert!(bench.module(args).run().changed());
@@ -143,7 +143,7 @@ fn a_disk_taken_out_is_kept_until_it_is_taken_away_by_its_own_name() {
 #[test]
 fn b53_a_machine_is_moved_to_its_node_and_changed_there() {
     let fleet = Fleet { guests: 3, containers: 0, stopped: 0, ..Fleet::default() };
-    let bench = Bench::with(LabConfig { fleet: Some(fleet), ..LabConfig::default() });
+    let bench = with(LabConfig { fleet: Some(fleet), ..LabConfig::default() });
     let args = json!({"vmid": 100, "node": "pve2", "migrate": true, "description": "moved"});
     bench.forget();
     let local = bench.module(args.clone()).run();
@@ -169,7 +169,7 @@ fn b53_a_machine_is_moved_to_its_node_and_changed_there() {
 
 #[test]
 fn a_machine_of_ha_is_not_stopped_before_it_is_refused() {
-    let bench = Bench::new();
+    let bench = bench();
     assert!(bench.module(web()).run().changed());
     bench.post("/cluster/ha/resources", &[("sid", "vm:201")]);
     bench.forget();
@@ -178,12 +178,7 @@ fn a_machine_of_ha_is_not_stopped_before_it_is_refused() {
     assert_eq!(bench.writes(), [""; 0]);
 }
 
-impl Bench {
-    /// The process of a machine.
-    fn pid(&self, vmid: u32) -> Option<u64> {
-        self.with_client(async |client| {
-            let node = "pve1".parse().unwrap();
-            client.node(&node).qemu(vmid.to_string().parse().unwrap()).status().await.unwrap().pid
-        })
-    }
+/// The process of a machine.
+fn pid(bench: &Bench, vmid: u32) -> Option<u64> {
+    bench.qemu(vmid, async |qemu| qemu.status().await).unwrap().pid
 }

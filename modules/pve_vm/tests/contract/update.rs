@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Bench, web};
+use crate::support::{Bench, bench, web};
 
 /// The parameters of the one write, the digest left out but asserted.
 fn written(bench: &Bench) -> Value {
@@ -16,7 +16,7 @@ fn written(bench: &Bench) -> Value {
 
 #[test]
 fn each_family_changed_alone_writes_exactly_itself() {
-    let bench = Bench::new();
+    let bench = bench();
     let stopped = web().as_object().unwrap().clone();
     let mut args = Value::Object(stopped);
     args["state"] = "present".into();
@@ -93,7 +93,7 @@ fn each_family_changed_alone_writes_exactly_itself() {
 
 #[test]
 fn a_disk_is_grown_and_never_shrunk() {
-    let bench = Bench::new();
+    let bench = bench();
     assert!(bench.module(web()).run().changed());
     let grow = bench.module(json!({"vmid": 201, "scsi": {"scsi0": {"size": "12G"}}})).run();
     assert_eq!(grow.plan(), ["grow scsi0 of vm web (201) from 8G to 12G"]);
@@ -106,7 +106,7 @@ fn a_disk_is_grown_and_never_shrunk() {
 
 #[test]
 fn b54_what_waits_for_a_start_is_reported_on_every_run() {
-    let bench = Bench::new();
+    let bench = bench();
     assert!(bench.module(web()).run().changed());
     let module = bench.module(json!({"vmid": 201, "state": "started", "cores": 4}));
     for changed in [true, false] {
@@ -122,7 +122,7 @@ fn b54_what_waits_for_a_start_is_reported_on_every_run() {
 
 #[test]
 fn what_is_pending_can_be_dropped() {
-    let bench = Bench::new();
+    let bench = bench();
     assert!(bench.module(web()).run().changed());
     assert!(bench.module(json!({"vmid": 201, "cores": 4, "memory": 2048})).run().changed());
     let revert = bench.module(json!({"vmid": 201, "revert": ["memory", "net0"], "timeout": 60}));

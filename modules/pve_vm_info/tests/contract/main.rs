@@ -10,7 +10,7 @@ use std::time::Duration;
 use pve_lab::{AgentScript, CallFault, Fleet, LabConfig};
 use serde_json::{Value, json};
 
-use crate::support::Bench;
+use crate::support::{Bench, set, snapshot, with};
 
 fn names(result: &Value) -> Vec<&str> {
     let vms = result["vms"].as_array().unwrap();
@@ -24,7 +24,7 @@ fn vm(result: &Value, vmid: u32) -> &Value {
 
 /// Three machines: two run, one does not.
 fn three() -> Bench {
-    let bench = Bench::with(LabConfig::default());
+    let bench = with(LabConfig::default());
     bench.make(
         101,
         "web1",
@@ -112,8 +112,8 @@ fn a_stopped_one_says_that_it_does_not_run() {
 #[test]
 fn configuration_pending_values_and_snapshots() {
     let bench = three();
-    bench.set(102, &[("memory", "1024"), ("onboot", "1")]);
-    bench.snapshot(103, "pre", "before the upgrade");
+    set(&bench, 102, &[("memory", "1024"), ("onboot", "1")]);
+    snapshot(&bench, 103, "pre", "before the upgrade");
     let outcome = bench.module(json!({"config": true, "snapshots": true})).check().run();
     let web = vm(outcome.ok(), 102).clone();
     assert_eq!(web["config"]["memory"], "1024");
@@ -136,7 +136,7 @@ fn configuration_pending_values_and_snapshots() {
 #[test]
 fn the_list_lags_and_the_machine_itself_does_not() {
     let lag = Duration::from_secs(60);
-    let bench = Bench::with(LabConfig { lag, ..LabConfig::default() });
+    let bench = with(LabConfig { lag, ..LabConfig::default() });
     bench.make(101, "web1", &[("tags", "web")]);
     bench.make(102, "db1", &[]);
     let outcome = bench.module(json!({"name": "web*", "tags": ["web"]})).run();
@@ -147,7 +147,7 @@ fn the_list_lags_and_the_machine_itself_does_not() {
 fn a_fleet_is_read_a_few_at_a_time() {
     let fleet = Fleet { guests: 60, silent: 50, hostile: true, ..Fleet::default() };
     let config = LabConfig { fleet: Some(fleet), ..LabConfig::default() };
-    let bench = Bench::with(config);
+    let bench = with(config);
     let outcome = bench.module(json!({"config": true, "address": true, "snapshots": true})).run();
     let vms = outcome.ok()["vms"].as_array().unwrap().clone();
     assert!(vms.len() > 40, "{}", vms.len());
@@ -159,7 +159,7 @@ fn a_fleet_is_read_a_few_at_a_time() {
 #[test]
 fn who_may_see_nothing_is_told() {
     let bench = three();
-    let token = bench.token("nobody");
+    let token = bench.token("nobody", &[]);
     let outcome = bench.module(json!({})).args(token).run();
     assert_eq!(outcome.ok()["vms"], json!([]));
     let warning = outcome.warnings().join(" ");

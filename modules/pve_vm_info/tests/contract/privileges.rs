@@ -4,14 +4,14 @@
 use pve_lab::{LabConfig, PveVersion, scenarios};
 use serde_json::json;
 
-use crate::support::Bench;
+use crate::support::with;
 
 #[test]
 fn reading_needs_exactly_what_is_written() {
     for version in [PveVersion::V9, PveVersion::V8] {
         for scenario in scenarios("pve_vm_info") {
             let new = || {
-                let bench = Bench::with(LabConfig { version, ..LabConfig::default() });
+                let bench = with(LabConfig { version, ..LabConfig::default() });
                 bench.make(201, "web", &[]);
                 bench
             };

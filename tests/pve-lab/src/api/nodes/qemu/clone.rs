@@ -11,7 +11,7 @@ use crate::shared::Shared;
 use crate::state::config::{Config, Section};
 use crate::state::guest::{Drive, drives, is_disk, is_slot, is_unused};
 use crate::state::storage::Volume;
-use crate::state::{Guest, Kind};
+use crate::state::{Guest, Kind, State};
 
 struct Plan {
     source: Section,
@@ -51,12 +51,7 @@ pub(crate) fn clone(call: Call) -> ApiResult {
                 })?,
                 None => &guest.config.main,
             };
-        if let Some(other) = state.guests.get(&newid) {
-            let kind = if other.kind == Kind::Qemu { "VM" } else { "CT" };
-            return Err(ApiError::internal(format!(
-                "unable to create {kind} {newid}: config file already exists"
-            )));
-        }
+        is_free(&state, newid)?;
         if let Some(id) = &storage {
             let storage = state.storage(id).map_err(ApiError::internal)?;
             if !storage.holds("images") {
@@ -86,7 +81,7 @@ pub(crate) fn clone(call: Call) -> ApiResult {
         call.require(&format!("/storage/{storage}"), "Datastore.AllocateSpace")?;
     }
     checks::bridges(&call, &plan.source)?;
-    reserve(&call, newid, &target, call.params.get("pool"));
+    reserve(&call, newid, &target, call.params.get("pool"))?;
     let named = call.params.get("name").map(str::to_owned);
     let description = call.params.get("description").map(str::to_owned);
     let shared = Arc::clone(&call.shared);
@@ -125,9 +120,17 @@ fn allowed(call: &Call, newid: u32) -> Result<(), ApiError> {
     if by_pool { Ok(()) } else { call.require(&format!("/vms/{newid}"), "VM.Allocate") }
 }
 
-fn reserve(call: &Call, newid: u32, node: &str, pool: Option<&str>) {
+fn is_free(state: &State, newid: u32) -> Result<(), ApiError> {
+    let Some(other) = state.guests.get(&newid) else { return Ok(()) };
+    let kind = if other.kind == Kind::Qemu { "VM" } else { "CT" };
+    Err(ApiError::internal(format!("unable to create {kind} {newid}: config file already exists")))
+}
+
+/// Takes the number, unless another call has come first since it was looked for.
+fn reserve(call: &Call, newid: u32, node: &str, pool: Option<&str>) -> Result<(), ApiError> {
     let known_from = call.shared.known_from();
     let mut state = call.state();
+    is_free(&state, newid)?;
     let mut config = Config::default();
     config.main.insert("lock".to_owned(), "clone".to_owned());
     state.guests.insert(newid, Guest::new(newid, Kind::Qemu, node, config, known_from));
@@ -136,6 +139,7 @@ fn reserve(call: &Call, newid: u32, node: &str, pool: Option<&str>) {
         state.save_cluster();
     }
     state.save_guest(newid);
+    Ok(())
 }
 
 /// The new guest's settings: disks copied, everything that must be unique made anew.
