@@ -32,6 +32,9 @@ pub struct Meta {
     pub required_one_of: &'static [&'static [&'static str]],
     /// Options needed when another has a certain value.
     pub required_if: &'static [RequiredIf],
+    /// Options that a module of another collection has for the same purpose and this one has not,
+    /// each with what to do instead: it is added to the refusal.
+    pub known_elsewhere: &'static [(&'static str, &'static str)],
 }
 
 impl Meta {
@@ -46,6 +49,7 @@ impl Meta {
         required_together: &[],
         required_one_of: &[],
         required_if: &[],
+        known_elsewhere: &[],
     };
 }
 

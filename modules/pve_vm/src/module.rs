@@ -20,6 +20,19 @@ impl Module for PveVm {
         place: Place::ControlNode,
         required_one_of: &[&["vmid", "name", "newid"]],
         mutually_exclusive: &[&["clone", "archive", "image"]],
+        known_elsewhere: &[
+            (
+                "lock",
+                "a lock belongs to the task that set it; one left behind is cleared on the node \
+                 with `qm unlock`",
+            ),
+            ("skiplock", "a lock is waited for, up to wait_timeout, and never passed over"),
+            (
+                "update_unsafe",
+                "leave it out: disks and NICs are compared like everything else, and what is not \
+                 named stays as it is",
+            ),
+        ],
         ..Meta::DEFAULT
     };
     type Params = Params;

@@ -140,7 +140,23 @@ fn accept(params: &Params, session: &mut Session, guest: Guest) -> Result<Guest,
         ));
     }
     session.known = Some((guest.node.clone(), guest.vmid));
+    unchanged_since(params, session, &guest)?;
     Ok(guest)
+}
+
+/// Makes sure that the configuration is still the one that the task was written for; what this run
+/// itself wrote has changed it since.
+fn unchanged_since(params: &Params, session: &Session, guest: &Guest) -> Result<(), Failure> {
+    let (Some(wanted), false) = (&params.digest, session.applied) else { return Ok(()) };
+    if guest.digest.as_ref() == Some(wanted) {
+        return Ok(());
+    }
+    let is = guest.digest.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string);
+    Err(Failure::new(format!(
+        "the configuration of {} has the digest {is}, not {wanted}: it was changed since that was \
+         read; nothing was done, so read it again and decide anew",
+        guest.label()
+    )))
 }
 
 /// Whether it has only a lock and a number yet. A copy is locked for the time of the copying; a

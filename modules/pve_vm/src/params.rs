@@ -2,7 +2,7 @@
 
 use pve_client::ConnectOptions;
 use pve_types::address::{Family, NetSlot, Policy};
-use pve_types::{NodeName, StorageId, Vmid, VolId};
+use pve_types::{ConfigDigest, NodeName, StorageId, Vmid, VolId};
 use schemars::JsonSchema;
 use secret::Secret;
 use serde::{Deserialize, Serialize};
@@ -96,6 +96,10 @@ pub(crate) struct Params {
     /// Settings whose pending value is dropped, so that the one in force stays: `[memory]`.
     #[serde(default)]
     pub(crate) revert: Vec<String>,
+    /// The digest that the configuration of an existing machine must have, as RV(digest) told it
+    /// before; if it has another by now, nothing is done.
+    #[serde(default)]
+    pub(crate) digest: Option<ConfigDigest>,
     /// Whether an existing machine's settings are changed.
     #[serde(default = "yes")]
     pub(crate) update: bool,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ansible_module::Diff;
 use pve_types::address::{Reason, Source};
-use pve_types::{NodeName, Parsed, Vmid, parsed};
+use pve_types::{ConfigDigest, NodeName, Parsed, Vmid, parsed};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -136,6 +136,8 @@ pub(crate) struct Returned {
     /// The same with every property string taken apart.
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub(crate) config_parsed: BTreeMap<String, Parsed>,
+    /// The digest of that configuration, which O(digest) takes.
+    pub(crate) digest: Option<ConfigDigest>,
     /// What waits for the next stop and start, by key; the value is null if the key goes away.
     pub(crate) pending: BTreeMap<String, Option<String>>,
     /// Whether something waits that only a stop and start brings into force.
@@ -180,6 +182,7 @@ pub(crate) fn returned(params: &Params, found: &Found, session: &Session) -> Ret
             .map(|(key, value)| masked(key, value))
             .collect(),
         config_parsed: guest.map(|guest| parsed(&guest.config)).unwrap_or_default(),
+        digest: guest.and_then(|guest| guest.digest.clone()),
         reboot_required: waiting_guest.is_some(),
         pending,
         upids: session.upids.clone(),

@@ -35,7 +35,7 @@ pub(crate) fn validate(
 ) -> Result<Map<String, Value>, Failure> {
     drop_omitted(&mut arguments);
     secrets::hide(spec, &arguments, run);
-    let mut checker = Checker::new(request, env);
+    let mut checker = Checker::new(request, env, meta);
     let mut taken = BTreeSet::new();
     let fall_back = FallBack { env, meta, taken: &mut taken };
     let options = checker.options(spec, arguments, &[], Some(fall_back));
@@ -59,6 +59,7 @@ pub(crate) struct FallBack<'a> {
 /// Goes through options and collects what is wrong, so that a user sees all of it at once.
 pub(crate) struct Checker<'a> {
     request: &'a Request,
+    meta: &'a Meta,
     pub(crate) env: Env<'a>,
     pub(crate) old_templates: bool,
     pub(crate) errors: Vec<String>,
@@ -66,9 +67,10 @@ pub(crate) struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    fn new(request: &'a Request, env: Env<'a>) -> Self {
+    fn new(request: &'a Request, env: Env<'a>, meta: &'a Meta) -> Self {
         Self {
             request,
+            meta,
             env,
             old_templates: request.old_templates,
             errors: Vec::new(),
@@ -78,7 +80,7 @@ impl<'a> Checker<'a> {
 
     /// A checker of the same kind whose errors do not count.
     pub(crate) fn trial(&self) -> Self {
-        Self::new(self.request, self.env)
+        Self::new(self.request, self.env, self.meta)
     }
 
     pub(crate) fn options(
@@ -114,7 +116,13 @@ impl<'a> Checker<'a> {
             }
         }
         if !unknown.is_empty() && !self.request.ignore_unknown {
-            self.errors.push(unsupported(&self.request.module, context, &unknown, spec));
+            let mut sentence = unsupported(&self.request.module, context, &unknown, spec);
+            for (name, advice) in self.meta.known_elsewhere {
+                if context.is_empty() && unknown.iter().any(|unknown| unknown == name) {
+                    sentence.push_str(&format!(" {name}: {advice}."));
+                }
+            }
+            self.errors.push(sentence);
         }
         let mut missing: Vec<&str> = spec
             .options

@@ -123,3 +123,47 @@ fn all_that_stands_against_a_plan_is_said_at_once_also_in_check_mode() {
     assert!(nowhere.failed().contains("there is no node pve9: the cluster has pve1"));
     assert_eq!(bench.writes(), [""; 0]);
 }
+
+#[test]
+fn what_the_peer_calls_otherwise_is_answered_with_what_to_do() {
+    let bench = bench();
+    for (option, advice) in [
+        ("lock", "lock: a lock belongs to the task that set it"),
+        ("skiplock", "skiplock: a lock is waited for"),
+        ("update_unsafe", "update_unsafe: leave it out"),
+    ] {
+        let outcome = bench.module(json!({"vmid": 201, option: "backup"})).run();
+        let message = outcome.failed();
+        assert!(
+            message.starts_with("Unsupported parameters for (ferrite.pve.pve_vm)"),
+            "{message}"
+        );
+        assert!(message.contains(advice), "{message}");
+    }
+    assert_eq!(bench.calls(), [""; 0]);
+}
+
+#[test]
+fn a_digest_that_is_not_the_one_read_before_stops_everything() {
+    let bench = bench();
+    let made = bench.module(web()).run();
+    let digest = made.ok()["digest"].as_str().unwrap().to_owned();
+    let task = |digest: &str| bench.module(json!({"vmid": 201, "cores": 4, "digest": digest}));
+    assert!(task(&digest).run().changed());
+    bench.forget();
+    for module in [task(&digest), task(&digest).check()] {
+        let outcome = module.run();
+        let message = outcome.failed();
+        let named = format!("not {digest}: it was changed since that was read; nothing was done");
+        assert!(message.contains(&named), "{message}");
+    }
+    assert_eq!(bench.writes(), [""; 0]);
+    let now = bench.module(json!({"vmid": 201, "state": "current"})).run();
+    let now = now.ok()["digest"].as_str().unwrap().to_owned();
+    assert!(!task(&now).run().changed());
+    // another digest after what the run itself has written is its own doing
+    let restarted = task(&now).args(json!({"cores": 3, "state": "restarted"})).run();
+    assert!(restarted.changed(), "{}", restarted.stdout);
+    let bad = task("abc").run();
+    assert!(bad.failed().contains("digest"), "{}", bad.failed());
+}
