@@ -152,6 +152,11 @@ impl Shared {
             let vmid = guest.vmid;
             state.save_guest(vmid);
         }
+        let storage = path.strip_prefix("/storage/").unwrap_or_default();
+        if let Some(storage) = state.cluster.storages.get_mut(storage) {
+            storage.content.push(format!("other{}", storage.content.len()));
+            state.save_cluster();
+        }
     }
 
     /// Whether 8.4 is served.

@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 
 use super::call::{Call, NOTHING, Route};
 use super::error::{ApiError, ApiResult};
+use crate::state::State;
+use crate::state::config::sha1_hex;
 use crate::state::storage::Storage;
 
 pub(crate) const ROUTES: &[Route] = &[
@@ -14,9 +16,23 @@ pub(crate) const ROUTES: &[Route] = &[
     ("DELETE", "/storage/{storage}", delete),
 ];
 
-fn row(storage: &Storage) -> Value {
+/// The digest of the configuration, which is one file for all storages.
+fn digest(state: &State) -> String {
+    let file: Vec<String> = state
+        .cluster
+        .storages
+        .values()
+        .map(|storage| {
+            let Storage { id, path, content, disabled, shared, nodes, .. } = storage;
+            format!("{id} {path} {content:?} {disabled} {shared} {nodes:?}\n")
+        })
+        .collect();
+    sha1_hex(&file.concat())
+}
+
+fn row(state: &State, storage: &Storage) -> Value {
     let mut row = json!({"storage": storage.id, "type": "dir", "path": storage.path,
-        "content": storage.content.join(","), "digest": crate::state::config::sha1_hex(&storage.id)});
+        "content": storage.content.join(","), "digest": digest(state)});
     if storage.disabled {
         row["disable"] = json!(1);
     }
@@ -37,12 +53,14 @@ fn list(call: Call) -> ApiResult {
             .iter()
             .any(|privilege| super::permissions::allows(&state, &call.who, &path, privilege))
     };
-    Ok(state.cluster.storages.values().filter(|storage| sees(&storage.id)).map(row).collect())
+    let seen = state.cluster.storages.values().filter(|storage| sees(&storage.id));
+    Ok(seen.map(|storage| row(&state, storage)).collect())
 }
 
 fn get(call: Call) -> ApiResult {
     let state = call.state();
-    state.storage(call.params.text("storage")).map(row).map_err(ApiError::internal)
+    let storage = state.storage(call.params.text("storage")).map_err(ApiError::internal)?;
+    Ok(row(&state, storage))
 }
 
 fn apply(storage: &mut Storage, call: &Call) {
@@ -92,6 +110,12 @@ fn create(call: Call) -> ApiResult {
 fn update(call: Call) -> ApiResult {
     let id = call.params.text("storage").to_owned();
     let mut state = call.state();
+    if call.params.get("digest").is_some_and(|read| read != digest(&state)) {
+        return Err(ApiError::internal(
+            "update storage failed: detected modified configuration - file changed by other user? \
+             Try again.",
+        ));
+    }
     let storage = state.cluster.storages.get_mut(&id).ok_or_else(|| {
         ApiError::internal(format!("update storage failed: storage '{id}' does not exist"))
     })?;
