@@ -113,19 +113,30 @@ impl Auth {
         method: &Method,
         ticket: Option<&Ticket>,
     ) -> RequestBuilder {
+        let headers = self.headers(method, ticket);
+        headers.into_iter().fold(request, |request, (name, value)| request.header(name, value))
+    }
+
+    /// The headers that say who calls.
+    pub(crate) fn headers(
+        &self,
+        method: &Method,
+        ticket: Option<&Ticket>,
+    ) -> Vec<(&'static str, HeaderValue)> {
         match (&self.credentials, ticket) {
-            (Credentials::Token { id, secret }, _) => request
-                .header(AUTHORIZATION, hidden(&format!("PVEAPIToken={id}={}", secret.expose()))),
+            (Credentials::Token { id, secret }, _) => {
+                let token = format!("PVEAPIToken={id}={}", secret.expose());
+                vec![(AUTHORIZATION.as_str(), hidden(&token))]
+            }
             (Credentials::Password { .. }, Some(ticket)) => {
-                let request = request.header(COOKIE, hidden(ticket.cookie.expose()));
-                if *method == Method::GET {
-                    request
-                } else {
-                    request.header("CSRFPreventionToken", hidden(ticket.csrf.expose()))
+                let mut headers = vec![(COOKIE.as_str(), hidden(ticket.cookie.expose()))];
+                if *method != Method::GET {
+                    headers.push(("CSRFPreventionToken", hidden(ticket.csrf.expose())));
                 }
+                headers
             }
             // the login itself
-            (Credentials::Password { .. }, None) => request,
+            (Credentials::Password { .. }, None) => Vec::new(),
         }
     }
 }

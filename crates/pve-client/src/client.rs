@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::auth::Auth;
 use crate::classify;
+use crate::endpoint::Endpoint;
 use crate::error::{Error, Refusal};
 use crate::form::Form;
 use crate::options::ConnectOptions;
@@ -22,20 +23,29 @@ use crate::{dns, tls, transport};
 const IDLE: Duration = Duration::from_secs(4);
 /// How long to wait for the TCP and TLS handshakes; always less than a whole call, so that a server
 /// that was never reached is told from one that does not answer.
-const CONNECT: Duration = Duration::from_secs(10);
+pub(crate) const CONNECT: Duration = Duration::from_secs(10);
 /// How often a read is repeated when the connection broke.
 const READ_AGAIN: u32 = 2;
 
 /// A connection to the API. Clones share it.
 #[derive(Clone)]
-pub struct Client(Arc<Inner>);
+pub struct Client(pub(crate) Arc<Inner>);
 
-struct Inner {
+pub(crate) struct Inner {
     http: reqwest::Client,
     base: String,
     endpoint: String,
-    auth: Auth,
-    timeout: Duration,
+    pub(crate) auth: Auth,
+    pub(crate) timeout: Duration,
+    /// Where the server is, for what the HTTP library cannot do.
+    pub(crate) server: Server,
+}
+
+/// What is needed to open a connection of one's own.
+pub(crate) struct Server {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) tls: Arc<rustls::ClientConfig>,
+    pub(crate) resolver: dns::Resolver,
 }
 
 impl fmt::Debug for Client {
@@ -60,9 +70,10 @@ impl Client {
         let resolved = options.resolve()?;
         let tls = tls::config(options, resolved.fingerprint)?;
         let endpoint = resolved.endpoint.to_string();
+        let resolver = dns::Resolver::default();
         let http = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls)
-            .dns_resolver(dns::Resolver::default())
+            .tls_backend_preconfigured(tls.clone())
+            .dns_resolver(resolver.clone())
             .no_proxy()
             .http1_only()
             .https_only(true)
@@ -81,6 +92,7 @@ impl Client {
             endpoint,
             auth: Auth::new(resolved.credentials),
             timeout: resolved.timeout,
+            server: Server { endpoint: resolved.endpoint, tls: Arc::new(tls), resolver },
         })))
     }
 
@@ -182,7 +194,7 @@ impl Client {
         form: &Form,
         ticket: Option<&crate::auth::Ticket>,
     ) -> Result<Answer, Error> {
-        let Inner { http, base, endpoint, auth, timeout } = &*self.0;
+        let Inner { http, base, endpoint, auth, timeout, .. } = &*self.0;
         let call = format!("{method} {path}");
         // pveproxy refuses a body with DELETE, and a GET has none
         let in_body = *method == Method::POST || *method == Method::PUT;
@@ -219,7 +231,7 @@ impl Client {
         Err(self.refused(call, status, reason, location, &body))
     }
 
-    fn refused(
+    pub(crate) fn refused(
         &self,
         call: String,
         status: StatusCode,
@@ -259,7 +271,7 @@ impl Client {
     }
 }
 
-fn parse(call: &str, body: &[u8]) -> Result<Answer, Error> {
+pub(crate) fn parse(call: &str, body: &[u8]) -> Result<Answer, Error> {
     let wrong = |reason: String| Error::Answer { call: call.to_owned(), reason };
     let mut json: Value = serde_json::from_slice(body)
         .map_err(|_| wrong("it is no JSON; is this the PVE API?".to_owned()))?;

@@ -1,7 +1,7 @@
 //! Names to addresses without the C library: a static program that asks it crashes inside the name
 //! service modules it loads. `/etc/hosts` and `/etc/resolv.conf` are read here instead.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 
 use hickory_resolver::config::{LookupIpStrategy, ResolverConfig};
@@ -14,21 +14,27 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 #[derive(Clone, Default)]
 pub(crate) struct Resolver(Arc<OnceLock<TokioResolver>>);
 
+impl Resolver {
+    /// The addresses of a name.
+    pub(crate) async fn addresses(&self, name: &str) -> Result<Vec<IpAddr>, NetError> {
+        let resolver = match self.0.get() {
+            Some(resolver) => resolver,
+            None => {
+                let built = build()?;
+                self.0.get_or_init(|| built)
+            }
+        };
+        Ok(resolver.lookup_ip(name).await?.iter().collect())
+    }
+}
+
 impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let cell = Arc::clone(&self.0);
+        let resolver = self.clone();
         Box::pin(async move {
-            let resolver = match cell.get() {
-                Some(resolver) => resolver,
-                None => {
-                    let built = build()?;
-                    cell.get_or_init(|| built)
-                }
-            };
-            let found = resolver.lookup_ip(name.as_str()).await?;
-            let addresses: Vec<SocketAddr> =
-                found.iter().map(|address| SocketAddr::new(address, 0)).collect();
-            Ok(Box::new(addresses.into_iter()) as Addrs)
+            let found = resolver.addresses(name.as_str()).await?;
+            let addresses = found.into_iter().map(|address| SocketAddr::new(address, 0));
+            Ok(Box::new(addresses) as Addrs)
         })
     }
 }

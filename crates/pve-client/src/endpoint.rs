@@ -7,6 +7,9 @@ use crate::options::OptionsError;
 
 const PORT: u16 = 8006;
 
+/// The path that the API's paths are below.
+pub(crate) const ROOT: &str = "/api2/json";
+
 /// The host and port of an API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Endpoint {
@@ -53,9 +56,19 @@ impl Endpoint {
         Ok(Self { host: bare.to_owned(), port })
     }
 
+    /// The host's name or address, without brackets.
+    pub(crate) fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// The port.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
     /// The address of the API's root, without a slash at its end.
     pub(crate) fn base(&self) -> String {
-        format!("https://{self}/api2/json")
+        format!("https://{self}{ROOT}")
     }
 }
 

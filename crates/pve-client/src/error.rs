@@ -38,6 +38,20 @@ pub enum Error {
         /// The status, when the cluster's own proxy gave up (595 to 599).
         status: Option<u16>,
     },
+    /// A file was not sent whole. The server drops what it has of it, and nothing is changed.
+    #[error(
+        "{file} was not sent whole ({sent} of {size} bytes), so nothing of it is kept: {reason}"
+    )]
+    Unfinished {
+        /// The file's name on the storage.
+        file: String,
+        /// How much of it was sent.
+        sent: u64,
+        /// How much there is.
+        size: u64,
+        /// What came in between.
+        reason: String,
+    },
     /// The server said no; saying it again does not help.
     #[error(transparent)]
     Refused(Box<Refusal>),

@@ -35,6 +35,13 @@ pub(crate) fn sort(error: reqwest::Error, call: String, endpoint: &str, timeout:
     Error::MaybeSent { call, reason, status: None }
 }
 
+/// Why a connection of our own was not made.
+pub(crate) fn unreached(error: &(dyn StdError + 'static), endpoint: &str) -> Error {
+    let told = tls_error(error).and_then(tls::explain);
+    let reason = told.unwrap_or_else(|| plain(&error.to_string()));
+    Error::NotSent { endpoint: endpoint.to_owned(), reason }
+}
+
 /// The TLS error inside I/O errors, whose `source` skips what they wrap.
 fn tls_error<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a rustls::Error> {
     match error.downcast_ref::<std::io::Error>() {

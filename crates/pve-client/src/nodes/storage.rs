@@ -3,6 +3,7 @@
 use pve_types::{StorageId, Upid, VolId, lenient};
 use serde::Deserialize;
 
+use crate::client::Client;
 use crate::error::Error;
 use crate::form::Form;
 use crate::nodes::Node;
@@ -60,6 +61,17 @@ pub struct Content {
     pub vmid: Option<u32>,
 }
 
+/// What a node learns of an address without fetching what is there.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct UrlMetadata {
+    /// The file's name, by the server or by the address.
+    #[serde(default)]
+    pub filename: Option<String>,
+    /// Its size in bytes, if the server says it.
+    #[serde(default, deserialize_with = "lenient::optional_number")]
+    pub size: Option<u64>,
+}
+
 /// A volume by itself.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct VolumeInfo {
@@ -87,6 +99,15 @@ impl<'a> Node<'a> {
         self.client.get(&self.path(&["storage"]), &Form::new()).await
     }
 
+    /// Asks the node what is at an address.
+    ///
+    /// # Errors
+    /// As every call; the node's words when the address does not answer well.
+    pub async fn url_metadata(self, url: &str) -> Result<UrlMetadata, Error> {
+        let query = Form::new().text("url", url);
+        self.client.get(&self.path(&["query-url-metadata"]), &query).await
+    }
+
     /// A storage on this node.
     #[must_use]
     pub fn storage(self, storage: &'a StorageId) -> NodeStorage<'a> {
@@ -95,7 +116,11 @@ impl<'a> Node<'a> {
 }
 
 impl NodeStorage<'_> {
-    fn path(&self, rest: &[&str]) -> String {
+    pub(crate) fn client(&self) -> &Client {
+        self.node.client
+    }
+
+    pub(crate) fn path(&self, rest: &[&str]) -> String {
         let mut segments = vec!["storage", self.storage.as_str()];
         segments.extend(rest);
         self.node.path(&segments)
@@ -136,7 +161,8 @@ impl NodeStorage<'_> {
         self.node.client.remove(&path, &Form::new()).await
     }
 
-    /// Lets the node fetch a file into the storage.
+    /// Lets the node fetch a file into the storage. The task is to be waited for; it refuses a name
+    /// that is taken.
     ///
     /// # Errors
     /// As every call.

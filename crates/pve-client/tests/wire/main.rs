@@ -10,3 +10,5 @@ mod tasks;
 mod tickets;
 #[cfg(test)]
 mod trust;
+#[cfg(test)]
+mod uploads;

@@ -66,23 +66,15 @@ pub(crate) fn refusal(status: u16, message: &str) -> Reply {
     answer(status, message, &format!("{{\"data\":null,\"message\":\"{message}\\n\"}}"))
 }
 
-type Script = Box<dyn FnMut(usize, &Seen) -> Reply + Send>;
-
-/// The server; it lives as long as the test's runtime.
-pub(crate) struct Server {
-    pub(crate) port: u16,
+/// A certificate that was just made, and what trusts it.
+pub(crate) struct Certified {
+    pub(crate) config: ServerConfig,
     pub(crate) fingerprint: Fingerprint,
     pub(crate) ca_pem: String,
-    seen: Arc<Mutex<Vec<Seen>>>,
 }
 
-impl Server {
-    /// Starts one whose certificate is for these names. The script gets each request with its
-    /// number, counted from 0.
-    pub(crate) async fn start(
-        names: &[&str],
-        script: impl FnMut(usize, &Seen) -> Reply + Send + 'static,
-    ) -> Self {
+impl Certified {
+    pub(crate) fn new(names: &[&str]) -> Self {
         let ca_key = rcgen::KeyPair::generate().unwrap();
         let mut ca = rcgen::CertificateParams::new(Vec::new()).unwrap();
         ca.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
@@ -103,6 +95,39 @@ impl Server {
                 PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
             )
             .unwrap();
+        Self { config, fingerprint, ca_pem }
+    }
+}
+
+/// Options that trust a server on this port, with a token.
+pub(crate) fn options(port: u16, fingerprint: Fingerprint) -> ConnectOptions {
+    ConnectOptions {
+        api_host: format!("127.0.0.1:{port}"),
+        api_token_id: Some("ansible@pve!ci".to_owned()),
+        api_token_secret: Some(Secret::new(SECRET)),
+        api_fingerprint: Some(fingerprint.to_string()),
+        ..ConnectOptions::default()
+    }
+}
+
+type Script = Box<dyn FnMut(usize, &Seen) -> Reply + Send>;
+
+/// The server; it lives as long as the test's runtime.
+pub(crate) struct Server {
+    pub(crate) port: u16,
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) ca_pem: String,
+    seen: Arc<Mutex<Vec<Seen>>>,
+}
+
+impl Server {
+    /// Starts one whose certificate is for these names. The script gets each request with its
+    /// number, counted from 0.
+    pub(crate) async fn start(
+        names: &[&str],
+        script: impl FnMut(usize, &Seen) -> Reply + Send + 'static,
+    ) -> Self {
+        let Certified { config, fingerprint, ca_pem } = Certified::new(names);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let seen = Arc::new(Mutex::new(Vec::new()));
@@ -113,13 +138,7 @@ impl Server {
 
     /// Options that trust it, with a token.
     pub(crate) fn options(&self) -> ConnectOptions {
-        ConnectOptions {
-            api_host: format!("127.0.0.1:{}", self.port),
-            api_token_id: Some("ansible@pve!ci".to_owned()),
-            api_token_secret: Some(Secret::new(SECRET)),
-            api_fingerprint: Some(self.fingerprint.to_string()),
-            ..ConnectOptions::default()
-        }
+        options(self.port, self.fingerprint)
     }
 
     /// Options that trust it, with a password.
