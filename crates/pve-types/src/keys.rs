@@ -1,6 +1,7 @@
 //! The keys of a VM's configuration that PVE 8.4 or 9.2 knows, and the value sets of those that
 //! are plain words. For what a user writes; a server may know more.
 
+use crate::property::Limit;
 use crate::slot;
 
 /// Families of slots and how many slots each has.
@@ -112,6 +113,39 @@ const CHOICES: [(&str, &[&str]); 7] = [
     ("scsihw", &["lsi", "lsi53c810", "virtio-scsi-pci", "virtio-scsi-single", "megasas", "pvscsi"]),
 ];
 
+/// Keys whose value has other limits. What PVE takes for a number may be 0 for "no limit".
+const LIMITS: [(&str, Limit); 12] = [
+    ("balloon", Limit::Whole(0, u64::MAX)),
+    ("cores", Limit::Whole(1, u64::MAX)),
+    ("cpulimit", Limit::Number(0.0, 128.0)),
+    ("cpuunits", Limit::Whole(1, 262_144)),
+    ("migrate_downtime", Limit::ANY),
+    ("migrate_speed", Limit::Whole(0, u64::MAX)),
+    ("shares", Limit::Whole(0, 50_000)),
+    ("smp", Limit::Whole(1, u64::MAX)),
+    ("sockets", Limit::Whole(1, u64::MAX)),
+    ("startdate", Limit::Form(is_date, "now, 2026-01-31 or 2026-01-31T16:01:21")),
+    ("vcpus", Limit::Whole(1, u64::MAX)),
+    ("bootdisk", Limit::Form(is_drive, "a drive such as scsi0")),
+];
+
+fn is_date(text: &str) -> bool {
+    let numbers = |text: &str, separator: char, lengths: [std::ops::RangeInclusive<usize>; 3]| {
+        let parts: Vec<&str> = text.split(separator).collect();
+        parts.len() == 3
+            && parts.iter().zip(lengths).all(|(part, length)| {
+                length.contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
+            })
+    };
+    let (day, time) = text.split_once('T').unwrap_or((text, "0:0:0"));
+    text == "now"
+        || numbers(day, '-', [4..=4, 1..=2, 1..=2]) && numbers(time, ':', [1..=2, 1..=2, 1..=2])
+}
+
+fn is_drive(text: &str) -> bool {
+    slot(text).is_some_and(|(family, _)| ["ide", "sata", "scsi", "virtio"].contains(&family))
+}
+
 /// What may be plugged while a machine runs.
 const HOTPLUG: [&str; 6] = ["network", "disk", "cpu", "memory", "usb", "cloudinit"];
 
@@ -134,7 +168,8 @@ pub fn check_setting(key: &str) -> Result<(), String> {
     Err(format!("unknown key '{key}'; allowed are {}", allowed.join(", ")))
 }
 
-/// Checks the value of a key that is no property string, where the values are a closed set.
+/// Checks the value of a key that is no property string, as far as its values are
+/// limited.
 ///
 /// # Errors
 /// Names the value and what is allowed.
@@ -148,6 +183,9 @@ pub fn check_words(key: &str, value: &str) -> Result<(), String> {
             let allowed = HOTPLUG.join(", ");
             Err(format!("'{word}' is not one of {allowed}; 0 is none of them, 1 the default"))
         });
+    }
+    if let Some((_, limit)) = LIMITS.iter().find(|(name, _)| *name == key) {
+        return limit.check(value);
     }
     match CHOICES.iter().find(|(name, _)| *name == key) {
         Some((_, choices)) if !choices.contains(&value) => {
@@ -184,6 +222,14 @@ mod tests {
             ("hugepages", "4", "'4' is not one of any, 2, 1024"),
             ("ostype", "l27", "'l27' is not one of other"),
             ("keyboard", "de", ""),
+            ("shares", "60000", "'60000' is not a whole number from 0 to 50000"),
+            ("cpulimit", "200", "'200' is not a number from 0 to 128"),
+            ("cpulimit", "1.5", ""),
+            ("cpuunits", "0", "'0' is not a whole number from 1 to 262144"),
+            ("startdate", "tomorrow", "'tomorrow' is not of the form: now, 2026-01-31 or"),
+            ("startdate", "2026-01-31T16:01:21", ""),
+            ("startdate", "now", ""),
+            ("bootdisk", "disk0", "'disk0' is not of the form: a drive such as scsi0"),
             ("ciuser", "anyone", ""),
         ] {
             let said = check_words(key, value).err().unwrap_or_default();

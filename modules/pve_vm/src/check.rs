@@ -220,7 +220,10 @@ mod tests {
                 json!({"net": {"net0": "virtio=01:00:5E:00:00:01"}}),
                 "is no address for an interface",
             ),
-            (json!({"net": {"net0": {"tag": 4095}}}), "net0: tag '4095' is not a number from 1"),
+            (
+                json!({"net": {"net0": {"tag": 4095}}}),
+                "net0: tag '4095' is not a whole number from 1 to 4094",
+            ),
             (json!({"ipconfig": {"ipconfig0": "ip=10.0.0.5"}}), "ipconfig0: ip '10.0.0.5' is not"),
             (json!({"ipconfig": {"ipconfig0": {"ip6": "slaac"}}}), "and not auto"),
             (json!({"memory": "2G"}), "memory: '2G' is not a number of MiB"),

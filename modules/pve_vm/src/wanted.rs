@@ -182,8 +182,11 @@ fn sub_options(key: &str, grammar: &Grammar, value: &Value) -> Result<Want, Stri
         let line = joined(value, ";");
         grammar.check_line(&line, more)?;
         let options = grammar.options(&line);
-        let options = options.into_iter().map(|(name, text)| (name, Some(text))).collect();
-        return Ok(Want::Options(options));
+        let written = |(name, text): (String, String)| {
+            let text = grammar.written_value(&name, &text);
+            (name, Some(text))
+        };
+        return Ok(Want::Options(options.into_iter().map(written).collect()));
     };
     let mut options = BTreeMap::new();
     for (name, value) in mapping {
@@ -220,7 +223,7 @@ fn sub_options(key: &str, grammar: &Grammar, value: &Value) -> Result<Want, Stri
             Some(text) => grammar.check_value(name, text)?,
             None => {}
         }
-        put(name, value)?;
+        put(name, value.map(|value| grammar.written_value(name, &value)))?;
     }
     Ok(Want::Options(options))
 }

@@ -36,7 +36,7 @@ impl Grammar {
         Err(format!("unknown key '{key}'; allowed are {}", self.allowed(more)))
     }
 
-    /// Checks the value of a key by its canonical name, where the values are a closed set.
+    /// Checks the value of a key by its canonical name, as far as its values are limited.
     ///
     /// # Errors
     /// Names the key, the value and what is allowed.
@@ -49,7 +49,20 @@ impl Grammar {
         if self.kind(key) == Kind::Flag && !is_true(value) && !is_false(value) {
             return Err(format!("{key} '{value}' is neither 1 nor 0"));
         }
+        if let Some((_, limit)) = self.limits.iter().find(|(name, _)| *name == key) {
+            limit.check(value).map_err(|error| format!("{key} {error}"))?;
+        }
         Ok(())
+    }
+
+    /// A value as PVE writes it: of a truth value 1 or 0, however it was spelt.
+    #[must_use]
+    pub fn written_value(&self, key: &str, value: &str) -> String {
+        match self.kind(key) {
+            Kind::Flag if is_true(value) => "1".to_owned(),
+            Kind::Flag if is_false(value) => "0".to_owned(),
+            _ => value.to_owned(),
+        }
     }
 
     /// Checks a whole line.
@@ -157,6 +170,31 @@ mod tests {
             ("ivshmem", "size=1,nam=a", "unknown key 'nam'"),
             ("spice_enhancements", "videostreaming=on", "is not one of off, all, filter"),
             ("memory", "current=512,max=9", "unknown key 'max'; allowed are current"),
+            ("net0", "virtio,rate=abc", "rate 'abc' is not a number from 0 up"),
+            ("net0", "virtio,trunks=1-", "trunks '1-' is not of the form: numbers or ranges"),
+            ("net0", "virtio,trunks=10;20-30,mtu=1,queues=4", ""),
+            ("startup", "order=a", "order 'a' is not a whole number from 0 up"),
+            ("smbios1", "uuid=abc", "uuid 'abc' is not of the form: eight, four, four, four"),
+            ("smbios1", "uuid=0f8fad5b-d9cb-469f-a165-70867728950e", ""),
+            ("machine", "q36", "type 'q36' is not of the form: q35, pc, pc-q35-9.0,"),
+            ("machine", "pc-q35-9.2+pve1,aw-bits=48", ""),
+            ("machine", "pc-i440fx-8.1", ""),
+            ("machine", "q35,aw-bits=16", "aw-bits '16' is not a number from 32 to 64"),
+            ("vga", "qxl,memory=3", "memory '3' is not a whole number from 4 to 512"),
+            ("cpu", "host,flags=aes", "flags 'aes' is not of the form: flags with + or -"),
+            ("cpu", "host,flags=+aes;-pcid,phys-bits=host", ""),
+            ("scsi0", "local:1,mbps=fast", "mbps 'fast' is not a number from 0 up"),
+            ("scsi0", "local:1,queues=1", "queues '1' is not a whole number from 2 up"),
+            ("scsi0", "local:1,wwn=5000c500", "wwn '5000c500' is not of the form: 0x and sixteen"),
+            ("scsi0", "local:1,wwn=0x5000c50015ea71aa,vendor=Acme,serial=a%20b", ""),
+            ("scsi0", "local:1,vendor=TooLongAName", "vendor 'TooLongAName' is not of the form"),
+            ("usb0", "0951", "host '0951' is not of the form: VENDOR:PRODUCT"),
+            ("usb0", "0951:1666,usb3=1", ""),
+            ("usb0", "host=1-1.2", ""),
+            ("numa0", "cpus=0-1;3,memory=1024", ""),
+            ("numa0", "cpus=a", "cpus 'a' is not of the form"),
+            ("rng0", "/dev/urandom,period=x", "period 'x' is not a number from 0 up"),
+            ("hostpci0", "01:00.0,vendor-id=8086", "vendor-id '8086' is not of the form: 0x"),
         ] {
             let said = line(key, given);
             assert!(said.starts_with(text) || !text.is_empty() && said.ends_with(text), "{said}");

@@ -1,6 +1,7 @@
 //! Devices and features whose lines need no reading of their own, only comparison.
 
 use super::grammar::{Grammar, Kind};
+use super::limit::{Limit, has_hex, is_digits};
 
 /// `hostpciN`: a device of the host, `mapping=gpu,pcie=1`.
 pub const HOST_PCI: Grammar = Grammar {
@@ -22,6 +23,12 @@ pub const HOST_PCI: Grammar = Grammar {
         "x-vga",
     ],
     choices: &[("driver", &["vfio", "keep"])],
+    limits: &[
+        ("vendor-id", Limit::HEX),
+        ("device-id", Limit::HEX),
+        ("sub-vendor-id", Limit::HEX),
+        ("sub-device-id", Limit::HEX),
+    ],
     kinds: &[
         ("pcie", Kind::Flag),
         ("rombar", Kind::Flag),
@@ -42,6 +49,10 @@ pub const USB: Grammar = Grammar {
     what: "a USB device",
     default_key: Some("host"),
     keys: &["host", "mapping", "usb3"],
+    limits: &[(
+        "host",
+        Limit::Form(is_usb, "VENDOR:PRODUCT as 0951:1666, BUS-PORT as 1-1.2, or spice"),
+    )],
     kinds: &[("usb3", Kind::Flag), ("host", Kind::Word)],
     defaults: &[("usb3", "0")],
     ..Grammar::PLAIN
@@ -52,6 +63,7 @@ pub const NUMA: Grammar = Grammar {
     what: "a NUMA node",
     keys: &["cpus", "hostnodes", "memory", "policy"],
     choices: &[("policy", &["preferred", "bind", "interleave"])],
+    limits: &[("memory", Limit::ANY), ("cpus", Limit::RANGES), ("hostnodes", Limit::RANGES)],
     kinds: &[("memory", Kind::Number), ("cpus", Kind::Set), ("hostnodes", Kind::Set)],
     ..Grammar::PLAIN
 };
@@ -74,6 +86,7 @@ pub const RNG: Grammar = Grammar {
     default_key: Some("source"),
     keys: &["source", "max_bytes", "period"],
     choices: &[("source", &["/dev/urandom", "/dev/random", "/dev/hwrng"])],
+    limits: &[("max_bytes", Limit::ANY), ("period", Limit::ANY)],
     kinds: &[("max_bytes", Kind::Number), ("period", Kind::Number)],
     defaults: &[("max_bytes", "1024"), ("period", "1000")],
     first: &["source"],
@@ -108,6 +121,7 @@ pub const VIRTIOFS: Grammar = Grammar {
 pub const IVSHMEM: Grammar = Grammar {
     what: "a shared memory",
     keys: &["size", "name"],
+    limits: &[("size", Limit::Whole(1, u64::MAX))],
     kinds: &[("size", Kind::Number)],
     ..Grammar::PLAIN
 };
@@ -161,3 +175,15 @@ pub const CICUSTOM: Grammar = Grammar {
     keys: &["meta", "network", "user", "vendor"],
     ..Grammar::PLAIN
 };
+
+fn is_usb(text: &str) -> bool {
+    if text.eq_ignore_ascii_case("spice") {
+        return true;
+    }
+    if let Some((vendor, product)) = text.split_once(':') {
+        let is_id = |id: &str| has_hex(id.strip_prefix("0x").unwrap_or(id), 4);
+        return is_id(vendor) && is_id(product);
+    }
+    let Some((bus, port)) = text.split_once('-') else { return false };
+    is_digits(bus) && port.split('.').all(is_digits)
+}

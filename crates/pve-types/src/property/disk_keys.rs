@@ -2,6 +2,7 @@
 
 use super::Disk;
 use super::grammar::Grammar;
+use super::limit::{Limit, has_hex};
 
 /// The value sets of drives.
 const CHOICES: &[(&str, &[&str])] = &[
@@ -16,6 +17,48 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("version", &["v1.2", "v2.0"]),
     ("werror", &["enospc", "ignore", "report", "stop"]),
 ];
+
+/// What else is limited. PVE's rates are numbers; the lengths of bursts are seconds.
+const LIMITS: &[(&str, Limit)] = &[
+    ("bps", Limit::ANY),
+    ("bps_rd", Limit::ANY),
+    ("bps_wr", Limit::ANY),
+    ("iops", Limit::ANY),
+    ("iops_max", Limit::ANY),
+    ("iops_rd", Limit::ANY),
+    ("iops_rd_max", Limit::ANY),
+    ("iops_wr", Limit::ANY),
+    ("iops_wr_max", Limit::ANY),
+    ("mbps", Limit::ANY),
+    ("mbps_max", Limit::ANY),
+    ("mbps_rd", Limit::ANY),
+    ("mbps_rd_max", Limit::ANY),
+    ("mbps_wr", Limit::ANY),
+    ("mbps_wr_max", Limit::ANY),
+    ("bps_max_length", Limit::Whole(1, u64::MAX)),
+    ("bps_rd_max_length", Limit::Whole(1, u64::MAX)),
+    ("bps_wr_max_length", Limit::Whole(1, u64::MAX)),
+    ("iops_max_length", Limit::Whole(1, u64::MAX)),
+    ("iops_rd_max_length", Limit::Whole(1, u64::MAX)),
+    ("iops_wr_max_length", Limit::Whole(1, u64::MAX)),
+    (
+        "product",
+        Limit::Form(|text| is_label(text, 16), "at most 16 letters, digits, blanks, - and _"),
+    ),
+    ("queues", Limit::Whole(2, u64::MAX)),
+    ("serial", Limit::Form(|text| text.len() <= 60, "at most 60 characters, percent-encoded")),
+    ("vendor", Limit::Form(|text| is_label(text, 8), "at most 8 letters, digits, blanks, - and _")),
+    ("wwn", Limit::Form(is_wwn, "0x and sixteen hexadecimal digits")),
+];
+
+fn is_label(text: &str, most: usize) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_ ".contains(&byte);
+    text.len() <= most && text.bytes().all(plain)
+}
+
+fn is_wwn(text: &str) -> bool {
+    text.strip_prefix("0x").is_some_and(|digits| has_hex(digits, 16))
+}
 
 /// A drive's grammar with the keys of one bus: those that all have, and its own.
 macro_rules! bus {
@@ -32,6 +75,7 @@ macro_rules! bus {
                 "cyls", "heads", "secs", "trans",
             ],
             choices: CHOICES,
+            limits: LIMITS,
             ..Self::ANY
         }
     };

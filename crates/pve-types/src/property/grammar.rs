@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use ipnet::IpNet;
 
+use super::limit::Limit;
 use super::string::PropertyString;
 use crate::lenient::{is_false, is_true};
 use crate::{MacAddress, Size};
@@ -48,6 +49,8 @@ pub struct Grammar {
     pub keys: &'static [&'static str],
     /// Keys whose values are a closed set, with that set.
     pub choices: &'static [(&'static str, &'static [&'static str])],
+    /// Keys whose values have other limits.
+    pub limits: &'static [(&'static str, Limit)],
     /// Keys that are not compared as text.
     pub kinds: &'static [(&'static str, Kind)],
     /// What the server takes a missing key for.
@@ -84,6 +87,7 @@ impl Grammar {
         aliases: &[],
         keys: &[],
         choices: &[],
+        limits: &[],
         kinds: &[],
         defaults: &[],
         first: &[],

@@ -1,6 +1,7 @@
 //! `netN` of a VM.
 
 use super::grammar::{Grammar, Kind, MODELS};
+use super::limit::Limit;
 use crate::MacAddress;
 
 super::codec! {
@@ -27,6 +28,13 @@ impl NetDevice {
             "trunks",
         ],
         choices: &[("model", &MODELS)],
+        limits: &[
+            ("mtu", Limit::Whole(1, 65_520)),
+            ("queues", Limit::Whole(0, 64)),
+            ("rate", Limit::ANY),
+            ("tag", Limit::Whole(1, 4094)),
+            ("trunks", Limit::RANGES),
+        ],
         kinds: &[
             ("macaddr", Kind::Mac),
             ("firewall", Kind::Flag),

@@ -1,6 +1,7 @@
 //! `startup`: when a guest starts with its node.
 
 use super::grammar::{Grammar, Kind};
+use super::limit::Limit;
 
 super::codec! {
     /// Order and delays at the start of a node: `order=3,up=10,down=30`.
@@ -13,6 +14,11 @@ impl Startup {
         what: "a start-up order",
         default_key: Some("order"),
         keys: &["order", "up", "down"],
+        limits: &[
+            ("order", Limit::Whole(0, u64::MAX)),
+            ("up", Limit::Whole(0, u64::MAX)),
+            ("down", Limit::Whole(0, u64::MAX)),
+        ],
         kinds: &[("order", Kind::Number), ("up", Kind::Number), ("down", Kind::Number)],
         ..Grammar::PLAIN
     };

@@ -1,6 +1,7 @@
 //! `vga`: the display.
 
 use super::grammar::{Grammar, Kind};
+use super::limit::Limit;
 
 super::codec! {
     /// The display: `serial0`, `qxl,memory=32`.
@@ -35,6 +36,7 @@ impl Vga {
                 ],
             ),
         ],
+        limits: &[("memory", Limit::Whole(4, 512))],
         kinds: &[("memory", Kind::Number)],
         defaults: &[("type", "std")],
         ..Grammar::PLAIN

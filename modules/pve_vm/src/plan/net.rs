@@ -25,15 +25,7 @@ pub(crate) fn check(slot: &str, wanted: &BTreeMap<String, Option<String>>) -> Re
             return Err(Failure::new(text));
         }
     }
-    let number = |key: &str, low: u32, high: u32| match get(key) {
-        Some(text) if !text.parse::<u32>().is_ok_and(|n| (low..=high).contains(&n)) => Err(
-            Failure::new(format!("{slot}: {key} '{text}' is not a number from {low} to {high}")),
-        ),
-        _ => Ok(()),
-    };
-    number("tag", 1, 4094)?;
-    number("mtu", 1, 65_520)?;
-    number("queues", 0, 64)
+    Ok(())
 }
 
 /// The line of an interface that is yet to be made.
