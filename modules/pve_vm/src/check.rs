@@ -126,6 +126,13 @@ fn sub_options(key: &str, options: &BTreeMap<String, Option<String>>) -> Result<
                     return Err(Failure::new(text));
                 }
             }
+            for (gateway, address) in [("gw", "ip"), ("gw6", "ip6")] {
+                if let (Some(text), None) = (get(gateway), get(address)) {
+                    return Err(Failure::new(format!(
+                        "{key}: {gateway} '{text}' is of use with {address} only: give both"
+                    )));
+                }
+            }
         }
         _ => {}
     }
@@ -226,6 +233,12 @@ mod tests {
             ),
             (json!({"ipconfig": {"ipconfig0": "ip=10.0.0.5"}}), "ipconfig0: ip '10.0.0.5' is not"),
             (json!({"ipconfig": {"ipconfig0": {"ip6": "slaac"}}}), "and not auto"),
+            (json!({"ipconfig": {"ipconfig0": "gw=10.0.0.1"}}), "ipconfig0: gw '10.0.0.1' is of"),
+            (json!({"scsi": {"scsi0": "local:-1"}}), "scsi0: '-1' is neither a size in GiB nor a"),
+            (
+                json!({"scsi": {"scsi0": {"storage": "local", "size": 0}}}),
+                "scsi0: a disk of size 0 cannot be made",
+            ),
             (json!({"memory": "2G"}), "memory: '2G' is not a number of MiB"),
             (json!({"scsi": {"scsi0": {"storage": "l!", "size": "8G"}}}), "'l!' is not a storage"),
             (json!({"scsi": {"scsi0": {"storage": "local", "size": "8GB"}}}), "is not a size"),

@@ -102,6 +102,9 @@ fn is_root_only(key: &str, line: &str) -> bool {
             let spice = options.get("host").is_some_and(|host| host.eq_ignore_ascii_case("spice"));
             !options.contains_key("mapping") && !spice
         }
+        _ if crate::plan::create::is_drive(key) => {
+            Disk::new(line).get("file").is_some_and(|file| file.starts_with('/'))
+        }
         _ => false,
     }
 }
@@ -370,6 +373,7 @@ mod tests {
             (json!({"serial": {"serial0": "socket"}}), false),
             (json!({"rng0": {"source": "/dev/urandom"}}), false),
             (json!({"rng0": {"source": "/dev/hwrng"}}), true),
+            (json!({"scsi": {"scsi3": "/dev/disk/by-id/ata-x"}}), true),
         ] {
             let plan = plan(&params(&args), &found).unwrap();
             let Change::Set(edit) = &plan[0] else { panic!("{args}") };

@@ -100,12 +100,23 @@ impl DiskWant {
                     "{slot}: a volume that exists is not imported into: give storage and import_from"
                 )));
             }
+            (None, Some(DiskSource::Volume(volid))) if volid.volume.starts_with('-') => {
+                return Err(Failure::new(format!(
+                    "{slot}: '{}' is neither a size in GiB nor a volume",
+                    volid.volume
+                )));
+            }
             (None, Some(_)) => Source::Exactly(file.unwrap_or_default()),
             (None, None) if import.is_some() => {
                 return Err(Failure::new(format!("{slot}: import_from needs a storage")));
             }
             (None, None) => Source::Unsaid,
         };
+        if size.is_some_and(|size| size.bytes() == 0) {
+            return Err(Failure::new(format!(
+                "{slot}: a disk of size 0 cannot be made: give a size, for example 8G"
+            )));
+        }
         if let Source::Exactly(file) = &source {
             let drive = Disk::new(file);
             let iso = drive.volume().is_some_and(|volid| volid.content() == Some("iso"));

@@ -9,6 +9,7 @@ pub(crate) mod source;
 #[cfg(test)]
 mod tests;
 pub(crate) mod update;
+mod whole;
 
 use ansible_module::Failure;
 
@@ -23,6 +24,12 @@ use update::Making;
 /// # Errors
 /// When what is wanted cannot be had.
 pub(crate) fn plan(params: &Params, found: &Found) -> Result<Vec<Change>, Failure> {
+    let plan = steps(params, found)?;
+    whole::check(params, found, &plan)?;
+    Ok(plan)
+}
+
+fn steps(params: &Params, found: &Found) -> Result<Vec<Change>, Failure> {
     let wanted = wanted(params)?;
     let Some(guest) = &found.guest else { return made(params, &wanted, found.source.as_ref()) };
     let mut plan = match params.state {
