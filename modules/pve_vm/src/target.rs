@@ -100,7 +100,12 @@ pub(crate) async fn while_locked<T>(
             Ok(done) => return Ok(done),
             Err(error) => error,
         };
-        let held = matches!(error.kind(), Some(Kind::Locked(_) | Kind::LockTimeout));
+        // a hibernated machine keeps its lock until somebody lets it go on
+        let held = match error.kind() {
+            Some(Kind::Locked(lock)) => lock != "suspended",
+            Some(Kind::LockTimeout) => true,
+            _ => false,
+        };
         if held && pauses.pause().await {
             continue;
         }

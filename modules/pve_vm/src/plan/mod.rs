@@ -40,6 +40,9 @@ fn steps(params: &Params, found: &Found) -> Result<Vec<Change>, Failure> {
     if params.update {
         plan.extend(update::plan(params, &wanted, guest, Making::No)?);
     }
+    if power::is_hibernated(guest) && (!plan.is_empty() || params.is_template()) {
+        return power::awake(params, guest, plan);
+    }
     plan.extend(power::restart_if_required(params, guest, &plan));
     if params.is_template() {
         plan.extend(power::template(params, guest)?);

@@ -27,6 +27,35 @@ fn now(guest: &Guest) -> Now {
     }
 }
 
+/// Whether the machine's memory waits on the disk.
+#[must_use]
+pub(crate) fn is_hibernated(guest: &Guest) -> bool {
+    now(guest) == Now::Hibernated
+}
+
+/// The steps for a hibernated machine that is to be changed: it goes on before that, if it is to go
+/// on at all, since PVE holds it locked until then.
+///
+/// # Errors
+/// When it is not to go on.
+pub(crate) fn awake(
+    params: &Params,
+    guest: &Guest,
+    changes: Vec<Change>,
+) -> Result<Vec<Change>, Failure> {
+    let goes_on = matches!(params.state, State::Started | State::Restarted | State::Paused);
+    if !goes_on || params.is_template() || matches!(changes.first(), Some(Change::Migrate(_))) {
+        return Err(Failure::new(format!(
+            "{} is hibernated, and PVE changes nothing of it until it goes on: start it first \
+             (state: started)",
+            guest.label()
+        )));
+    }
+    let mut plan = reach(params, guest)?;
+    plan.extend(changes);
+    Ok(plan)
+}
+
 /// The steps that bring a machine that is there to a state of power.
 ///
 /// # Errors

@@ -248,3 +248,28 @@ fn what_pve_makes_of_a_creation_is_what_was_asked_for() {
         assert_eq!(lines(&args, &found(guest(&config))), Ok(vec![]), "{}", args["name"]);
     }
 }
+
+#[test]
+fn a_hibernated_machine_goes_on_before_it_is_changed() {
+    let mut machine = guest(&json!({"cores": "1", "lock": "suspended", "parent": "x"}));
+    machine.lock = Some("suspended".into());
+    let found = found(machine);
+    let refused =
+        Err("vm web (100) is hibernated, and PVE changes nothing of it until it goes on: \
+                       start it first (state: started)"
+            .to_owned());
+    let lines = |args: Value| lines(&args, &found);
+    assert_eq!(lines(json!({"cores": 2})), refused);
+    assert_eq!(lines(json!({"cores": 2, "state": "stopped"})), refused);
+    assert_eq!(lines(json!({"state": "template"})), refused);
+    assert_eq!(lines(json!({"node": "pve2", "migrate": true, "state": "started"})), refused);
+    assert_eq!(
+        lines(json!({"cores": 2, "state": "started"})),
+        Ok(vec![
+            "resume vm web (100)".to_owned(),
+            "set cores to \"2\" (was \"1\") on vm web (100)".to_owned(),
+        ])
+    );
+    assert_eq!(lines(json!({"cores": 1, "state": "stopped"})), Ok(vec![]));
+    assert!(lines(json!({"state": "absent"})).is_ok());
+}

@@ -58,7 +58,8 @@ fn carry_out(
     let volids = {
         let state = shared.state();
         let guest = state.vm(node, vmid)?;
-        if !options.skiplock {
+        // a hibernated machine may go, and takes its memory along
+        if !options.skiplock && guest.setting("lock") != Some("suspended") {
             guest.check_lock()?;
         }
         if guest.running.is_some() {
