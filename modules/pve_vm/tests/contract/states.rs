@@ -182,3 +182,69 @@ fn a_machine_of_ha_is_not_stopped_before_it_is_refused() {
 fn pid(bench: &Bench, vmid: u32) -> Option<u64> {
     bench.qemu(vmid, async |qemu| qemu.status().await).unwrap().pid
 }
+
+/// What a machine of each state becomes when each is wanted, with the leave to stop it: its status,
+/// or why not.
+#[test]
+fn every_state_from_every_state_is_foretold_reached_and_kept() {
+    const WANTED: [&str; 8] = [
+        "present",
+        "started",
+        "stopped",
+        "restarted",
+        "paused",
+        "hibernated",
+        "template",
+        "absent",
+    ];
+    let bench = bench();
+    let template = "is a template, which cannot be started";
+    let asleep = "is hibernated, and PVE changes nothing of it until it goes on";
+    for (from, becomes) in [
+        (
+            "absent",
+            ["stopped", "running", "stopped", "running", "paused", "stopped", "stopped", "absent"],
+        ),
+        (
+            "stopped",
+            ["stopped", "running", "stopped", "running", "paused", "stopped", "stopped", "absent"],
+        ),
+        (
+            "started",
+            ["running", "running", "stopped", "running", "paused", "stopped", "stopped", "absent"],
+        ),
+        (
+            "paused",
+            ["paused", "running", "stopped", "running", "paused", "stopped", "stopped", "absent"],
+        ),
+        (
+            "hibernated",
+            ["stopped", "running", "stopped", "running", "paused", "stopped", asleep, "absent"],
+        ),
+        (
+            "template",
+            ["stopped", template, "stopped", template, template, template, "stopped", "absent"],
+        ),
+    ] {
+        for (wanted, status) in WANTED.into_iter().zip(becomes) {
+            bench.module(json!({"vmid": 201, "state": "absent", "force": true})).run().ok();
+            if from != "absent" {
+                assert!(bench.module(web()).arg("state", from).run().changed(), "{from}");
+            }
+            let module = bench.module(web()).arg("state", wanted).arg("force", true);
+            let check = module.clone().check().run();
+            let real = module.run();
+            if status.contains(' ') {
+                assert!(check.failed().contains(status), "{from} to {wanted}: {}", check.stdout);
+                assert_eq!(check.failed(), real.failed(), "{from} to {wanted}");
+                continue;
+            }
+            assert_eq!(check.ok()["plan"], real.ok()["plan"], "{from} to {wanted}");
+            assert_eq!(check.changed(), real.changed(), "{from} to {wanted}");
+            assert_eq!(real.result["status"], status, "{from} to {wanted}");
+            let again = module.run();
+            assert_eq!(again.changed(), wanted == "restarted", "{from} to {wanted} again");
+            assert_eq!(again.result["status"], status, "{from} to {wanted} again");
+        }
+    }
+}
