@@ -28,6 +28,8 @@ pub enum Kind {
     LockTimeout,
     /// The configuration is not the one that was read.
     DigestMismatch,
+    /// A file is not the one whose checksum was given.
+    Checksum,
     /// It exists already.
     Exists,
     /// The guest does not run.
@@ -110,6 +112,10 @@ fn text_of(message: &str) -> Kind {
     // PVE::QemuServer::vmconfig_hotplug_pending
     if has("hotplug problem - ") {
         return Kind::Hotplug;
+    }
+    // PVE::Tools::download_file_from_url and the upload's task
+    if has("checksum mismatch: got ") {
+        return Kind::Checksum;
     }
     // PVE::Tools::assert_if_modified, before 7 without the hint in parentheses
     if has("detected modified configuration") || has("checksum mismatch") {
@@ -262,5 +268,7 @@ mod tests {
             }
         );
         assert_eq!(exit("shrinking disks is not supported"), Kind::Other);
+        assert_eq!(exit("checksum mismatch: got 'ab' != expect 'cd'"), Kind::Checksum);
+        assert_eq!(exit("refusing to override existing file '/x.iso'"), Kind::Exists);
     }
 }

@@ -3,6 +3,7 @@
 mod access;
 mod backup;
 mod faults;
+mod files;
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -147,6 +148,7 @@ impl Lab {
             started: Instant::now(),
             fingerprint: certificate.fingerprint.clone(),
             node_places: Mutex::new(HashMap::new()),
+            spooled: Mutex::new(HashMap::new()),
         });
         bring_up(&shared)?;
         let ca_pem = certificate.ca_pem.clone();

@@ -56,6 +56,7 @@ fn place(path: &str) -> String {
         ("{tag}", "7"),
         ("{storage}", "local"),
         ("{bridge}", "vmbr0"),
+        ("{node}", "pve1"),
     ];
     names.iter().fold(path.to_owned(), |path, (name, value)| path.replace(name, value))
 }

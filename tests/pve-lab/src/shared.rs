@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use tempfile::NamedTempFile;
 use tokio::sync::Semaphore;
 
 use crate::api::schema::Schema;
@@ -99,6 +100,8 @@ pub(crate) struct Shared {
     pub(crate) fingerprint: String,
     /// The places of each node, if their number is limited.
     pub(crate) node_places: Mutex<HashMap<String, Arc<Semaphore>>>,
+    /// Uploaded files that no task has taken yet.
+    pub(crate) spooled: Mutex<HashMap<String, NamedTempFile>>,
 }
 
 impl Shared {
@@ -110,6 +113,17 @@ impl Shared {
     /// The faults asked for.
     pub(crate) fn faults(&self) -> MutexGuard<'_, Faults> {
         self.faults.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps an uploaded file for the task that takes it.
+    pub(crate) fn spool(&self, name: &str, file: NamedTempFile) {
+        let mut spooled = self.spooled.lock().unwrap_or_else(PoisonError::into_inner);
+        spooled.insert(name.to_owned(), file);
+    }
+
+    /// Takes an uploaded file, which goes when it is dropped.
+    pub(crate) fn take_spooled(&self, name: &str) -> Option<NamedTempFile> {
+        self.spooled.lock().unwrap_or_else(PoisonError::into_inner).remove(name)
     }
 
     /// One of PVE's waits, scaled.

@@ -36,6 +36,8 @@ pub(crate) fn storage(dir: &Path, id: &str, path: &str, content: &[&str]) -> Sto
         shared: false,
         nodes: Vec::new(),
         free: None,
+        separate: false,
+        corner: None,
     }
 }
 

@@ -10,6 +10,7 @@ use crate::classify;
 use crate::client::Client;
 use crate::error::{Error, TaskError};
 use crate::form::{Form, path};
+use crate::nodes::Node;
 
 /// The first pause between two looks: most tasks take some tens of milliseconds.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
@@ -98,6 +99,55 @@ impl Client {
         }
     }
 
+    /// Waits for a task that tells in its log how far it is, as long as it goes on: only a log that
+    /// stands still for `stall` ends the wait, and then the task is stopped.
+    ///
+    /// # Errors
+    /// [`Error::Task`] when the task failed or stood still.
+    pub async fn wait_while_moving(
+        &self,
+        upid: &Upid,
+        stall: Duration,
+    ) -> Result<TaskOutcome, Error> {
+        let mut seen = None;
+        let mut since = Instant::now();
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match self.task_status(upid).await {
+                Ok(TaskStatus { status, exitstatus }) if status != "running" => {
+                    let exit = exitstatus.unwrap_or_else(|| "unexpected end".to_owned());
+                    return self.ended(upid, exit, since.elapsed()).await;
+                }
+                Ok(_) => {}
+                Err(error) if error.is_transport() && since.elapsed() < stall => {}
+                Err(error) => return Err(error),
+            }
+            let log = Form::new().number("start", 0_u64).number("limit", 1_u64);
+            let lines = self.read(&task_path(upid, "log"), &log).await.ok();
+            if let Some(total) = lines.and_then(|answer| answer.total).filter(|t| seen < Some(*t)) {
+                (seen, since) = (Some(total), Instant::now());
+            }
+            if since.elapsed() >= stall {
+                let error = self.task_error(upid, None, since.elapsed()).await;
+                // nothing is to come of it later, when nobody expects it any more
+                self.stop_task(upid).await.ok();
+                return Err(error);
+            }
+            sleep(pause.min(stall)).await;
+            pause = (pause * 3 / 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Stops a task.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn stop_task(&self, upid: &Upid) -> Result<(), Error> {
+        let place = path(&["nodes", upid.node.as_str(), "tasks", &upid.to_string()]);
+        let _: serde_json::Value = self.remove(&place, &Form::new()).await?;
+        Ok(())
+    }
+
     async fn ended(
         &self,
         upid: &Upid,
@@ -129,6 +179,23 @@ impl Client {
             kind,
             waited: waited.as_secs(),
         }))
+    }
+}
+
+impl Node<'_> {
+    /// The tasks of one type that are under way on this node, as far as the caller may see them.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn running_tasks(self, kind: &str) -> Result<Vec<Upid>, Error> {
+        #[derive(Deserialize)]
+        struct Row {
+            upid: Upid,
+        }
+        let query = Form::new().text("source", "active").text("typefilter", kind);
+        let query = query.number("limit", 500_u64);
+        let rows: Vec<Row> = self.client.get(&self.path(&["tasks"]), &query).await?;
+        Ok(rows.into_iter().map(|row| row.upid).collect())
     }
 }
 

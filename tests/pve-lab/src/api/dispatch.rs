@@ -113,6 +113,17 @@ struct Seen {
     total: Arc<OnceLock<usize>>,
 }
 
+/// Whether a call's sender is known and may make it, which is all that is looked at before the body
+/// of an upload.
+pub(crate) fn admits(incoming: &Incoming, shared: &Shared) -> bool {
+    let below = incoming.path.strip_prefix("/api2/json").unwrap_or(&incoming.path);
+    let Some(found) = router::find(&incoming.method, below) else { return false };
+    let Some(schema) = shared.schema.call(&incoming.method, found.template) else { return false };
+    shared.identify(&incoming.credentials, &incoming.method).is_ok_and(|who| {
+        permissions::check(&shared.state(), &who, &schema.check, &found.values).is_ok()
+    })
+}
+
 /// Answers a call, or `None` to close the connection without an answer.
 pub(crate) async fn answer(incoming: Incoming, shared: Arc<Shared>) -> Option<Answer> {
     let mut seen = Seen::default();
@@ -239,8 +250,8 @@ async fn process(
         total: Arc::clone(&seen.total),
     };
     let handler = found.handler;
-    // agents and writes may take their time; everything else is a look at the state
-    if method == "GET" && !path.contains("/agent/") {
+    // agents, addresses and writes may take their time; everything else is a look at the state
+    if method == "GET" && !path.contains("/agent/") && !path.ends_with("/query-url-metadata") {
         return handler(call);
     }
     tokio::task::spawn_blocking(move || handler(call))

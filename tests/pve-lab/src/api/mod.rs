@@ -18,6 +18,7 @@ pub(crate) mod server;
 mod size;
 mod storage;
 mod tls;
+mod upload;
 mod version;
 
 pub(crate) use tls::Certificate;

@@ -21,6 +21,7 @@ use super::auth::Credentials;
 use super::dispatch::{self, Answer, Incoming as Call};
 use super::error::ApiError;
 use super::tls::Certificate;
+use super::upload;
 use crate::shared::Shared;
 
 const REQUESTS_PER_CONNECTION: u32 = 100;
@@ -96,7 +97,8 @@ async fn respond(
     last: bool,
 ) -> Result<Response<Full<Bytes>>, Dropped> {
     let answer = match read(request).await {
-        Ok(call) => dispatch::answer(call, shared).await,
+        Ok((call, Some(body))) if upload::is(&call) => upload::answer(call, body, shared).await,
+        Ok((call, _)) => dispatch::answer(call, shared).await,
         Err(refusal) => Some(Answer::refusal(refusal)),
     };
     match answer {
@@ -109,7 +111,8 @@ fn header(headers: &HeaderMap, name: &str) -> Option<String> {
     headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
 }
 
-async fn read(request: Request<Incoming>) -> Result<Call, ApiError> {
+/// A call, and its body if that is not read into memory.
+async fn read(request: Request<Incoming>) -> Result<(Call, Option<Incoming>), ApiError> {
     let method = request.method().as_str().to_owned();
     let path = request.uri().path().to_owned();
     if !matches!(method.as_str(), "GET" | "POST" | "PUT" | "DELETE") {
@@ -130,7 +133,10 @@ async fn read(request: Request<Incoming>) -> Result<Call, ApiError> {
     let query = request.uri().query().unwrap_or_default().to_owned();
     let mut call =
         Call { method, path, query, credentials, content_type, length, body: Bytes::new() };
-    if call.length > 0 && call.takes_body() {
+    if !call.takes_body() {
+        return Ok((call, Some(request.into_body())));
+    }
+    if call.length > 0 {
         if call.length > BODY_LIMIT as u64 {
             return Err(ApiError::text(501, "for data too large"));
         }
@@ -140,7 +146,7 @@ async fn read(request: Request<Incoming>) -> Result<Call, ApiError> {
             .map_err(|_| ApiError::text(400, "Bad Request"))?
             .to_bytes();
     }
-    Ok(call)
+    Ok((call, None))
 }
 
 fn build(answer: &Answer, last: bool) -> Response<Full<Bytes>> {

@@ -100,6 +100,8 @@ fn create(call: Call) -> ApiResult {
         shared: false,
         nodes: Vec::new(),
         free: None,
+        separate: false,
+        corner: None,
     };
     apply(&mut storage, &call);
     state.cluster.storages.insert(id.clone(), storage);

@@ -24,6 +24,13 @@ pub(crate) struct Storage {
     /// Free bytes to report; `None` is plenty.
     #[serde(default)]
     pub(crate) free: Option<u64>,
+    /// Whether each node has images, iso files and templates of its own, as it is with storages that
+    /// are not shared. Tests that do not care need not put a file on each node.
+    #[serde(default)]
+    pub(crate) separate: bool,
+    /// The node whose files are meant, if others have files of their own.
+    #[serde(skip)]
+    pub(crate) corner: Option<String>,
 }
 
 /// The parts of a volume's name.
@@ -95,7 +102,7 @@ impl Volume {
 
     /// The file in the lab's directory.
     pub(crate) fn file(&self, storage: &Storage) -> PathBuf {
-        self.below(&storage.root)
+        self.below(&storage.files(&self.content))
     }
 
     /// The path PVE would show.
@@ -108,6 +115,22 @@ impl Storage {
     /// Whether it may hold a content type.
     pub(crate) fn holds(&self, content: &str) -> bool {
         self.content.iter().any(|have| have == content)
+    }
+
+    /// The storage as a node has it.
+    pub(crate) fn at(&self, node: &str) -> Self {
+        let corner = (self.separate && !matches!(node, "pve1" | "localhost" | ""))
+            .then(|| format!("on-{node}"));
+        Self { corner, ..self.clone() }
+    }
+
+    /// What the folders of a content type are below.
+    pub(crate) fn files(&self, content: &str) -> PathBuf {
+        let own = matches!(content, "iso" | "vztmpl" | "import");
+        match self.corner.as_ref().filter(|_| own) {
+            Some(corner) => self.root.join(corner),
+            None => self.root.clone(),
+        }
     }
 
     /// Whether a node has it.

@@ -19,7 +19,9 @@ pub(crate) const ROUTES: &[Route] = &[
 ];
 
 fn storage(call: &Call) -> Result<Storage, ApiError> {
-    call.state().storage(call.params.text("storage")).cloned().map_err(ApiError::internal)
+    let state = call.state();
+    let storage = state.storage(call.params.text("storage")).map_err(ApiError::internal)?;
+    Ok(storage.at(call.node()))
 }
 
 /// The base of a linked clone, by the configuration that uses it.
@@ -34,7 +36,7 @@ fn base_of(call: &Call, storage: &str, vmid: u32, name: &str) -> Option<String> 
 
 fn rows(call: &Call, storage: &Storage, content: &str) -> Vec<Value> {
     let mut rows = Vec::new();
-    let root = storage.root.join(folder(content));
+    let root = storage.files(content).join(folder(content));
     let mut files = Vec::new();
     for entry in fs::read_dir(&root).into_iter().flatten().flatten() {
         let path = entry.path();

@@ -2,6 +2,7 @@
 
 mod content;
 mod download;
+mod fetch;
 mod lxc;
 pub(crate) mod qemu;
 pub(crate) mod status;
