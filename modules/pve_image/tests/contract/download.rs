@@ -1,0 +1,156 @@
+//! Files that a node fetches.
+
+use std::time::Duration;
+
+use harness::check_apply_again;
+use pve_lab::{LabConfig, Place};
+use serde_json::json;
+
+use crate::support::{also, bench, bytes, files, named, published, sum, with};
+
+#[test]
+fn a_node_fetches_what_is_pinned() {
+    let bench = bench();
+    let image = bytes(2, 200_000);
+    let (origin, task) = published(Place::File(image.clone()), &image);
+    let name = named("x", &image, ".raw");
+    let volid = format!("local:import/{name}");
+    let cycle = check_apply_again(&bench.module(task), || files(&bench));
+    assert_eq!(cycle.check.plan(), [format!("download {volid} to pve1")]);
+    assert_eq!(std::fs::read(bench.lab.file("pve1", &volid)).unwrap(), image);
+    let row = &cycle.real.ok()["images"][0];
+    assert_eq!((&row["size"], &row["sent"]), (&json!(200_000), &json!(0)));
+    assert_eq!(row["checksum"], sum(&image));
+    let gets = origin.seen().iter().filter(|seen| seen.starts_with("GET")).count();
+    assert_eq!(gets, 1, "{:?}", origin.seen());
+}
+
+#[test]
+fn a_second_run_of_a_name_that_says_the_content_asks_nobody() {
+    let bench = bench();
+    let image = bytes(2, 1000);
+    let (origin, task) = published(Place::File(image.clone()), &image);
+    assert!(bench.module(task.clone()).run().changed());
+    let before = origin.seen().len();
+    // it may even be gone by then
+    origin.put("/x.raw", Place::Status("404 Not Found".into()));
+    assert!(!bench.module(task).run().changed());
+    assert_eq!(origin.seen().len(), before);
+}
+
+#[test]
+fn every_bad_answer_leaves_the_storage_as_it_was() {
+    let image = bytes(3, 100_000);
+    for (what, place, text) in [
+        ("wrong content", Place::File(bytes(4, 100_000)), "checksum mismatch: got"),
+        ("404", Place::Status("404 Not Found".into()), "does not find http://127.0.0.1"),
+        ("500", Place::Status("500 Oops".into()), "500 Oops"),
+        ("truncated", Place::Truncated(image.clone(), 5000), "Connection closed at byte 5000"),
+        ("redirected nowhere", Place::Redirect("/gone".into()), "404 Not Found"),
+    ] {
+        let bench = bench();
+        bench.lab.put_file("pve1", "local:import/other.raw", b"other");
+        let (_origin, task) = published(place, &image);
+        let outcome = bench.module(task).run();
+        let message = outcome.failed();
+        assert!(message.contains(text), "{what}: {message}");
+        assert_eq!(files(&bench), ["import/other.raw"], "{what}");
+        assert_eq!(outcome.result["changed"], false, "{what}");
+    }
+}
+
+#[test]
+fn unusual_answers_that_are_right_are_taken() {
+    let image = bytes(3, 100_000);
+    let slow = Place::Slow(image.clone(), 20_000, Duration::from_millis(300));
+    for (what, place) in [
+        ("redirected", Place::Redirect("/there.raw".into())),
+        ("without its size", Place::Unsized(image.clone())),
+        ("without HEAD", Place::NoHead(image.clone())),
+        ("b44 slow, but going on", slow),
+    ] {
+        let bench = bench();
+        let (origin, task) = published(place, &image);
+        origin.put("/there.raw", Place::File(image.clone()));
+        let task = also(&task, json!({"stall_timeout": 1}));
+        assert!(bench.module(task).run().changed(), "{what}");
+        let name = named("x", &image, ".raw");
+        let stored = bench.lab.file("pve1", &format!("local:import/{name}"));
+        assert_eq!(std::fs::read(stored).unwrap(), image, "{what}");
+    }
+}
+
+#[test]
+fn b36_a_node_decompresses_only_what_it_can() {
+    let bench = bench();
+    let (origin, task) = published(Place::File(b"x".to_vec()), b"x");
+    let task = also(&task, json!({"url": origin.url("/x.raw.xz")}));
+    let failed = bench.module(task).run();
+    let message = failed.failed();
+    assert!(
+        message.contains("content import in xz: set via=controller, and the control node fetches"),
+        "{message}"
+    );
+    assert!(bench.calls().is_empty() && origin.seen().is_empty());
+}
+
+#[test]
+fn each_node_gets_a_copy_of_its_own_and_a_shared_storage_one() {
+    let bench = with(LabConfig { nodes: 3, ..LabConfig::default() });
+    bench.lab.separate("local");
+    let image = bytes(5, 5000);
+    let (origin, task) = published(Place::File(image.clone()), &image);
+    let name = format!("import/{}", named("x", &image, ".raw"));
+    let on = |bench: &pve_lab::Bench, node: &str| bench.lab.files(node, "local");
+    let one = bench.module(also(&task, json!({"nodes": ["pve2"]}))).run();
+    assert_eq!(one.plan(), [format!("download local:{name} to pve2")]);
+    assert!(on(&bench, "pve1").is_empty() && on(&bench, "pve2").contains_key(&name));
+    bench.lab.set_offline("pve3", true);
+    let rest = bench.module(task.clone()).run();
+    assert_eq!(rest.plan(), [format!("download local:{name} to pve1")]);
+    assert_eq!(rest.warnings(), ["node pve3 is offline and was passed over"]);
+    assert_eq!(rest.ok()["images"].as_array().unwrap().len(), 2);
+    let failed = bench.module(also(&task, json!({"nodes": ["pve3", "pve9"]}))).run();
+    let message = failed.failed();
+    assert!(
+        message.contains("node pve3 is offline; there is no node pve9: the cluster has pve1, pve2"),
+        "{message}"
+    );
+    // shared: once, wherever it is seen from
+    bench.post(
+        "/storage",
+        &[
+            ("storage", "nfs"),
+            ("type", "dir"),
+            ("path", "/srv"),
+            ("shared", "1"),
+            ("content", "import"),
+        ],
+    );
+    let before = origin.seen().len();
+    let shared = also(&task, json!({"storage": "nfs"}));
+    assert_eq!(bench.module(shared.clone()).run().plan().len(), 1);
+    assert!(!bench.module(shared).run().changed());
+    let gets = origin.seen()[before..].iter().filter(|seen| seen.starts_with("GET")).count();
+    assert_eq!(gets, 1);
+}
+
+#[test]
+fn a_size_that_nobody_says_is_warned_of_and_verify_proves() {
+    let bench = bench();
+    let image = bytes(6, 4000);
+    let (_origin, task) = published(Place::Unsized(image.clone()), &image);
+    let task = also(&task, json!({"name": "own.raw"}));
+    assert!(bench.module(task.clone()).run().changed());
+    let again = bench.module(task.clone()).run();
+    assert!(!again.changed());
+    assert!(again.warnings()[0].contains("verify transfers it anew"), "{:?}", again.warnings());
+    let proven = bench.module(also(&task, json!({"verify": true}))).run();
+    assert!(!proven.changed());
+    assert_eq!((proven.warnings().len(), files(&bench)), (0, vec!["import/own.raw".to_owned()]));
+    bench.lab.put_file("pve1", "local:import/own.raw", &[0; 3999]);
+    let other = bench.module(also(&task, json!({"verify": true}))).run();
+    let message = other.failed();
+    assert!(message.contains("it has 3999 bytes, and a fresh transfer has 4000"), "{message}");
+    assert_eq!(files(&bench), ["import/own.raw"], "the temporary file is gone");
+}

@@ -1,0 +1,13 @@
+//! The built binary against the lab, and a server of files that misbehaves on request.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod absent;
+mod download;
+mod faults;
+mod interrupted;
+mod preflight;
+mod privileges;
+mod replace;
+mod support;
+mod upload;

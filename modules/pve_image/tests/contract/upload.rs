@@ -1,0 +1,89 @@
+//! Files from the control node.
+
+use harness::check_apply_again;
+use serde_json::json;
+
+use crate::support::{bench, bytes, files, local, named, sum};
+
+#[test]
+fn b41_an_upload_is_the_file_byte_for_byte() {
+    let (bench, folder) = (bench(), tempfile::tempdir().unwrap());
+    let image = bytes(1, 300_001);
+    let src = local(&folder, "x.raw", &image);
+    let task = json!({"storage": "local", "src": src});
+    let name = named("x", &image, ".raw");
+    let volid = format!("local:import/{name}");
+    let cycle = check_apply_again(&bench.module(task), || files(&bench));
+    assert_eq!(cycle.check.plan(), [format!("upload {volid} to pve1")]);
+    let result = cycle.real.ok();
+    assert_eq!(std::fs::read(bench.lab.file("pve1", &volid)).unwrap(), image);
+    assert_eq!(result["volid"], volid);
+    let row = &result["images"][0];
+    assert_eq!((&row["node"], &row["sent"]), (&json!("pve1"), &json!(300_001)));
+    assert_eq!((&row["size"], &row["checksum"]), (&json!(300_001), &json!(sum(&image))));
+    assert!(row["seconds"].as_f64().unwrap() > 0.0 && row["rate"].as_u64().unwrap() > 0, "{row}");
+    assert!(result["upids"][0].as_str().unwrap().contains(":imgcopy:"), "{result}");
+    assert_eq!(bench.lab.spooled(), 0);
+    let after = cycle.check.result["diff"][0]["after"].as_str().unwrap();
+    assert_eq!(after, format!("pve1: {volid}, 300001 bytes\n"));
+    // the checksum goes before the file, so that the node can prove it
+    let (call, params) = bench.written().into_iter().next().unwrap();
+    assert_eq!(call, "POST /nodes/pve1/storage/local/upload");
+    assert_eq!(params["checksum-algorithm"], "sha256");
+    assert_eq!(format!("sha256:{}", params["checksum"].as_str().unwrap()), sum(&image));
+}
+
+#[test]
+fn b45_a_name_of_ones_own_is_compared_by_size() {
+    let (bench, folder) = (bench(), tempfile::tempdir().unwrap());
+    let src = local(&folder, "x.raw", &bytes(1, 120));
+    bench.lab.put_file("pve1", "local:import/debian-13.raw", &[0; 100]);
+    let task = json!({"storage": "local", "src": src, "name": "debian-13.raw", "checksum": sum(&bytes(1, 120))});
+    let failed = bench.module(task).run();
+    let message = failed.failed();
+    assert!(
+        message.contains(
+            "local:import/debian-13.raw is there with other content: on pve1 it has 100 bytes, and \
+             what is wanted has 120 bytes (sha256:"
+        ) && message.ends_with("ask for another name, or set replace"),
+        "{message}"
+    );
+    assert_eq!(bench.writes(), [""; 0]);
+    assert_eq!(bench.lab.files("pve1", "local")["import/debian-13.raw"], 100);
+}
+
+#[test]
+fn a_source_that_is_another_is_told_before_anything_is_sent() {
+    let (bench, folder) = (bench(), tempfile::tempdir().unwrap());
+    let src = local(&folder, "x.raw", b"one");
+    let task = json!({"storage": "local", "src": src, "checksum": sum(b"other")});
+    let failed = bench.module(task).run();
+    let message = failed.failed();
+    let expected = format!("it has {}, and {} is wanted", sum(b"one"), sum(b"other"));
+    assert!(message.contains(&expected), "{message}");
+    let task = json!({"storage": "local", "src": folder.path().join("nope.raw")});
+    let failed = bench.module(task).run();
+    assert!(failed.failed().contains("nope.raw: No such file"), "{}", failed.failed());
+    assert_eq!((bench.writes(), files(&bench)), (vec![], vec![]));
+}
+
+#[test]
+fn media_and_templates_go_to_their_own_places() {
+    let (bench, folder) = (bench(), tempfile::tempdir().unwrap());
+    for (name, content, volume) in [
+        ("x.iso", "iso", "iso/y.iso"),
+        ("x.tar.zst", "vztmpl", "vztmpl/y.tar.zst"),
+        ("x.qcow2", "import", "import/y.qcow2"),
+    ] {
+        let src = local(&folder, name, b"QFI\xfb and so on");
+        let own = volume.rsplit('/').next().unwrap();
+        let task = json!({"storage": "local", "src": src, "content": content, "name": own});
+        assert!(bench.module(task).run().changed());
+        assert!(files(&bench).contains(&volume.to_owned()), "{:?}", files(&bench));
+    }
+    // what is no qcow2 is refused by the node, and nothing of it is left
+    let src = local(&folder, "bad.qcow2", b"nothing of the kind");
+    let failed = bench.module(json!({"storage": "local", "src": src})).run();
+    assert!(failed.failed().contains("Image is not in qcow2 format"), "{}", failed.failed());
+    assert_eq!((files(&bench).len(), bench.lab.spooled()), (3, 0));
+}
