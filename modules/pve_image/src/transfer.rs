@@ -85,9 +85,11 @@ async fn settle(session: &mut Session, node: &NodeName, name: &str) {
     let mut pauses = Pauses::new(session.stall);
     loop {
         let mut busy = under_way(session, node, name).await;
-        // the task of an upload does not say of which file it is
-        let uploads = session.client.node(node).running_tasks("imgcopy").await.unwrap_or_default();
-        busy.extend(uploads);
+        // the task of an upload does not say of which file it is, and runs on the node that was asked
+        for row in session.client.nodes().await.unwrap_or_default() {
+            let uploads = session.client.node(&row.node).running_tasks("imgcopy").await;
+            busy.extend(uploads.unwrap_or_default());
+        }
         if busy.is_empty() || !pauses.pause().await {
             return;
         }

@@ -92,7 +92,14 @@ fn b21_a_lost_answer_is_looked_after() {
 fn it_needs_exactly_what_is_written() {
     for version in [PveVersion::V9, PveVersion::V8] {
         for scenario in scenarios("pve_storage_content") {
-            let new = || with(LabConfig { version, ..LabConfig::default() });
+            let new = || {
+                let bench = with(LabConfig { version, ..LabConfig::default() });
+                bench.with_client(async |client| {
+                    let (local, content) = ("local".parse().unwrap(), ["images".to_owned()]);
+                    client.set_storage_content(&local, &content, None).await.unwrap();
+                });
+                bench
+            };
             let wrong = scenario.prove(version, new, |bench, id, secret| {
                 let token = json!({"api_token_id": id, "api_token_secret": secret});
                 let outcome = bench.module(scenario.options.clone()).args(token).run();

@@ -83,9 +83,10 @@ fn table(scenarios: &[Scenario]) -> String {
 }
 
 /// What a role is for, where it is granted, and what in the data belongs to it.
-const ROLES: [(&str, &str, &str); 3] = [
+const ROLES: [(&str, &str, &str); 4] = [
     ("FerriteVM", "/vms", "/vms/"),
     ("FerriteStorage", "/storage/STORAGE", "/storage/"),
+    ("FerriteNode", "/nodes", "/nodes/"),
     ("FerriteNetwork", "/sdn/zones/localnetwork", "/sdn/"),
 ];
 

@@ -6,6 +6,7 @@ mod absent;
 mod download;
 mod faults;
 mod interrupted;
+mod memory;
 mod preflight;
 mod privileges;
 mod replace;
