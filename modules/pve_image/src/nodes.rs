@@ -77,6 +77,9 @@ pub(crate) async fn seats(
         let status = rows.into_iter().find(|row| row.storage.as_ref() == Some(storage));
         seats.push(Seat { node, status });
     }
+    if seats.iter().any(Seat::is_shared) {
+        seats.truncate(1);
+    }
     Ok(seats)
 }
 
@@ -86,6 +89,11 @@ fn has(row: &StorageRow, node: &NodeName) -> bool {
 }
 
 impl Seat {
+    /// Whether the nodes see the same files.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.status.as_ref().is_some_and(|status| status.shared == Some(1))
+    }
+
     /// Whether the storage can be looked into.
     pub(crate) fn is_open(&self) -> bool {
         self.status.as_ref().is_some_and(|status| status.enabled && status.active)

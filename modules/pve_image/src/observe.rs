@@ -35,9 +35,7 @@ pub(crate) async fn observe(params: &Params, session: &mut Session) -> Result<Fo
     if session.applied {
         return Ok(found);
     }
-    let shared = seats
-        .iter()
-        .any(|seat| seat.status.as_ref().is_some_and(|status| status.shared == Some(1)));
+    let shared = seats.iter().any(Seat::is_shared);
     let work = Work { seats: &seats, found: &found, changes: &changes, proving: &proving, shared };
     preflight::check(session, &work, problems).await?;
     for node in proving {
@@ -144,7 +142,7 @@ async fn expect(params: &Params, session: &mut Session, found: &mut Found) -> Re
         Some(Origin::Upload { source: Source::File(path), compression: Decompress::None }) => {
             // also of a name that says the content: a file that was cut off is found by its size
             found.expected = Some(source::size(&path)?);
-            if missing && !session.run.check_mode {
+            if missing {
                 source::prepare(session).await?;
             }
         }

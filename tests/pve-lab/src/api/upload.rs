@@ -1,7 +1,7 @@
 //! Uploads, by the rules of pveproxy's own parser: permission before the body, fields in one order
 //! and before the file, and everything after the file's head is the file.
 
-use std::io::Write;
+use std::io::{Seek, SeekFrom, Write};
 use std::sync::Arc;
 
 use http_body_util::BodyExt;
@@ -69,6 +69,7 @@ async fn receive(
         .suffix(&random())
         .tempfile_in(&folder);
     let mut spool = spool.map_err(|_| failed())?;
+    let mut size = 0;
     while let Some(frame) = body.frame().await {
         // the client went away
         let frame = frame.map_err(|_| None)?;
@@ -77,8 +78,16 @@ async fn receive(
             Bad::Order => ApiError { body: ErrorBody::Empty, ..ApiError::text(400, "Bad Request") },
             Bad::Form => failed(),
         })?;
-        spool.write_all(&file).map_err(|_| failed())?;
+        size += file.len() as u64;
+        // tests send files with holes, which need not take room here
+        if file.iter().all(|byte| *byte == 0) {
+            let skip = i64::try_from(file.len()).unwrap_or(0);
+            spool.seek(SeekFrom::Current(skip)).map_err(|_| failed())?;
+        } else {
+            spool.write_all(&file).map_err(|_| failed())?;
+        }
     }
+    spool.as_file().set_len(size).map_err(|_| failed())?;
     let mut pairs = parser.fields;
     let shown = spool.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
     pairs.push(("tmpfilename".to_owned(), format!("/var/tmp/{shown}")));

@@ -93,7 +93,15 @@ fn upload(call: Call) -> ApiResult {
                 "import failed: cp: error writing '{target}': No space left on device"
             ));
         }
-        fs::copy(spool.path(), &to).map_err(|e| format!("import failed: {e}"))?;
+        let copied = Command::new("cp")
+            .args(["--sparse=always", "--"])
+            .args([spool.path(), &to])
+            .output()
+            .map_err(|e| e.to_string())?;
+        if !copied.status.success() {
+            let text = String::from_utf8_lossy(&copied.stderr);
+            return Err(format!("import failed: {}", text.trim()));
+        }
         task.log("finished file import successfully");
         Ok(())
     })
