@@ -7,10 +7,10 @@ use pve_types::{StorageId, VolId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Keep an image file on the storages of Proxmox VE: a disk image to import from, an installation
-/// medium or a container template.
+/// Keep image files on the storages of Proxmox VE.
 ///
-/// What is wanted is the content, and PVE keeps no checksum of it. So the name says it: unless
+/// Images that disks are imported from, installation media and container templates: fetched by the
+/// nodes, or uploaded from the control node. What is wanted is the content, and PVE keeps no checksum of it. So the name says it: unless
 /// O(name) is given, the file is called by its source's name and the beginning of its checksum, and a
 /// file of that name is the one that is wanted. Of a name of your own only the size can be compared.
 ///
@@ -47,7 +47,7 @@ pub(crate) struct Params {
     /// The address of the file. The node fetches it, unless O(via) says otherwise.
     #[serde(default)]
     pub(crate) url: Option<String>,
-    /// A file on the control node, which is uploaded; or with O(via=controller) an address that the
+    /// A file on the control node, which is uploaded (a relative path begins where Ansible runs); or with O(via=controller) an address that the
     /// control node fetches. One that is compressed (xz, zst, gz, bz2) is decompressed first.
     #[serde(default)]
     #[schemars(extend("x-aliases" = ["path"]))]
