@@ -30,6 +30,7 @@ pub(crate) async fn observe(params: &Params, session: &mut Session) -> Result<Fo
         found.copies.push(copy);
     }
     expect(params, session, &mut found).await?;
+    session.expected = found.expected;
     let changes = plan(params, &found)?;
     let proving = proving(params, session, &found);
     if session.applied {

@@ -93,7 +93,10 @@ impl Request {
     pub(crate) fn of(params: &Params) -> Result<Self, Failure> {
         let mut nodes = Vec::new();
         for name in params.nodes.iter().filter(|name| *name != "all") {
-            nodes.push(name.parse().map_err(|error| Failure::new(format!("nodes: {error}")))?);
+            let node = name.parse().map_err(|error| Failure::new(format!("nodes: {error}")))?;
+            if !nodes.contains(&node) {
+                nodes.push(node);
+            }
         }
         if !nodes.is_empty() && params.nodes.iter().any(|name| name == "all") {
             return Err(Failure::new("nodes: give all, or the names of some"));

@@ -14,6 +14,9 @@ use crate::params::Params;
 use crate::request::Request;
 use crate::source::Prepared;
 
+/// The bytes per second of a slow disk.
+const SLOW: u64 = 10 << 20;
+
 /// The connection of one run.
 #[derive(Debug)]
 pub(crate) struct Target {
@@ -42,6 +45,8 @@ pub(crate) struct Session {
     pub(crate) prepared: Option<Prepared>,
     /// The file's name on the storage, once it is known.
     pub(crate) name: String,
+    /// The size that is wanted, as far as it is known.
+    pub(crate) expected: Option<u64>,
     /// What comparisons with fresh transfers gave.
     pub(crate) proofs: BTreeMap<NodeName, Proof>,
     /// Whether something was done in this run.
@@ -85,6 +90,7 @@ impl Target {
             mark,
             prepared: None,
             name: String::new(),
+            expected: None,
             proofs: BTreeMap::new(),
             applied: false,
             transfers: BTreeMap::new(),
@@ -113,11 +119,21 @@ impl Session {
     /// # Errors
     /// When the task failed or stood still.
     pub(crate) async fn follow(&mut self, upid: &Upid) -> Result<(), Error> {
+        self.follow_bytes(upid, 0).await
+    }
+
+    /// Waits for a task that works on so many bytes. A node that takes a checksum or copies a file
+    /// says nothing meanwhile, so that silence is longer the larger the file is.
+    ///
+    /// # Errors
+    /// When the task failed or stood still.
+    pub(crate) async fn follow_bytes(&mut self, upid: &Upid, bytes: u64) -> Result<(), Error> {
         let text = upid.to_string();
         if !self.upids.contains(&text) {
             self.upids.push(text);
         }
-        let outcome = self.client.wait_while_moving(upid, self.stall).await?;
+        let stall = self.stall + Duration::from_secs(bytes / SLOW);
+        let outcome = self.client.wait_while_moving(upid, stall).await?;
         for warning in outcome.warnings {
             self.run.warn(warning);
         }

@@ -112,7 +112,7 @@ async fn download(
         .maybe("checksum", checksum.map(|sum| sum.hex()))
         .maybe("compression", compression);
     let upid = session.storage(node).download_url(&form).await?;
-    session.follow(&upid).await?;
+    session.follow_bytes(&upid, session.expected.unwrap_or(0)).await?;
     Ok(0)
 }
 
@@ -137,6 +137,6 @@ async fn upload(session: &mut Session, node: &NodeName, name: &str) -> Result<u6
         stall: session.stall,
     };
     let sent = session.storage(node).upload(&upload, &mut file, &mut |_| {}).await?;
-    session.follow(&sent.upid).await?;
+    session.follow_bytes(&sent.upid, sent.bytes).await?;
     Ok(sent.bytes)
 }

@@ -56,3 +56,32 @@ fn a_replacement_is_finished_by_the_next_run() {
     let task = also(&task, json!({"name": "old.raw", "replace": true}));
     killed_everywhere(&task, &["import/old.raw"]);
 }
+
+#[test]
+fn what_a_comparison_left_is_removed_by_the_next_run() {
+    let image = bytes(1, 5000);
+    let slow = Place::Slow(image.clone(), 2000, Duration::from_millis(20));
+    let (_origin, task) = published(slow, &image);
+    let task = also(&task, json!({"name": "own.raw"}));
+    let proving = also(&task, json!({"verify": true}));
+    let new = || {
+        let bench = new();
+        assert!(bench.module(task.clone()).run().changed());
+        bench.lab.clear_requests();
+        bench
+    };
+    let wanted = ["import/old.raw", "import/own.raw"];
+    let whole = new();
+    assert!(!whole.module(proving.clone()).run().changed());
+    assert_eq!(files(&whole), wanted);
+    for after in 1..=whole.lab.requests().len() {
+        let bench = new();
+        bench.kill_after(proving.clone(), after);
+        let left = files(&bench).len() > wanted.len();
+        let next = bench.module(task.clone()).run();
+        assert!(next.changed() || !left, "killed after {after} requests: {}", next.stdout);
+        // a download that went on without anyone waiting may have ended just now
+        bench.module(task.clone()).run().ok();
+        assert_eq!(files(&bench), wanted, "killed after {after} requests");
+    }
+}
