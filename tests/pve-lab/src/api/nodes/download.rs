@@ -86,6 +86,10 @@ fn upload(call: Call) -> ApiResult {
         task.log(format!("file size is: {size}"));
         task.log(format!("command: cp -- {shown} {target}"));
         fs::create_dir_all(to.parent().unwrap_or(&to)).map_err(|e| e.to_string())?;
+        // the lab's own images are links to the files that it keeps for the next time
+        if to.exists() {
+            fs::remove_file(&to).map_err(|e| e.to_string())?;
+        }
         if storage.free.is_some_and(|free| free < size) {
             // what cp had written by then stays
             fs::write(&to, b"cut off").map_err(|e| e.to_string())?;
