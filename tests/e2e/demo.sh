@@ -46,7 +46,7 @@ contains '"pve_managed"'
 note "stopped in the middle, its removal leaves nothing"
 setsid tests/demo up >"$LAB/out" 2>&1 &
 demo=$!
-until grep -q '^== 3' "$LAB/out"; do kill -0 $demo || fail "the demo ended early"; done
+until grep -q '^== 4' "$LAB/out"; do kill -0 $demo || fail "the demo ended early"; done
 name=$(sed -nE 's/.*"name": *"(f[0-9a-z]+)".*/\1/p' .lab/network.json | head -n1)
 [[ $(traces "${name:?}") == *"$name"* ]] || fail "a lab that stands has traces"
 kill -INT -- -$demo

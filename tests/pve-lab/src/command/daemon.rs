@@ -118,6 +118,9 @@ fn spawn(options: &Options, dir: &Path, log: &Path) -> anyhow::Result<Child> {
     if let Some(nodes) = options.nodes {
         command.args(["--nodes", &nodes.to_string()]);
     }
+    if options.image_aside {
+        command.arg("--image-aside");
+    }
     if options.hostile {
         command.arg("--hostile");
     }

@@ -92,6 +92,9 @@ struct Options {
     /// Guests have settings only, and run in name only. This needs no root.
     #[arg(long)]
     state_only: bool,
+    /// The guest image is put into the directory's `images`, for an upload, and not into the storage.
+    #[arg(long, conflicts_with = "state_only")]
+    image_aside: bool,
     /// So many guests are there from the beginning, in memory only.
     #[arg(long, requires = "state_only")]
     fleet: Option<u32>,
@@ -179,7 +182,8 @@ fn start(options: &Options, dir: &Path) -> anyhow::Result<Lab> {
         None
     } else {
         let guests = real_guests(dir)?;
-        guests.provide_images(&imports(dir)).context("failed to provide the image")?;
+        let place = if options.image_aside { dir.join("images") } else { imports(dir) };
+        guests.provide_images(&place).context("failed to provide the image")?;
         Some(Arc::new(guests))
     };
     let addresses = addresses(options);
