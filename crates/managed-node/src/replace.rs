@@ -52,6 +52,32 @@ impl Saved {
             Self::Absent | Self::Link(_) => None,
         }
     }
+
+    /// Whether nobody but root can change a file that is there. One who can would decide what root's
+    /// programs read in it.
+    #[must_use]
+    pub fn is_roots_alone(&self) -> bool {
+        match self {
+            Self::File { mode, owner: (user, _), .. } => *user == 0 && mode & 0o022 == 0,
+            Self::Absent | Self::Link(_) => true,
+        }
+    }
+
+    /// Attributes under which nobody but root can change the file, as near to its own as can be.
+    #[must_use]
+    pub fn attributes_for_root(&self) -> Attributes {
+        match self {
+            _ if self.is_roots_alone() => Attributes {
+                // the mode of a link is not that of a file
+                mode: matches!(self, Self::Link(_)).then_some(0o644),
+                owner: None,
+            },
+            Self::File { mode, .. } => {
+                Attributes { mode: Some(mode & !0o022), owner: Some((0, 0)) }
+            }
+            Self::Absent | Self::Link(_) => Attributes::default(),
+        }
+    }
 }
 
 impl Node {

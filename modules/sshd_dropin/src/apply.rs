@@ -44,15 +44,17 @@ fn place(
     let placed = match text {
         Some(text) => {
             node.make_folder(FOLDER, 0o755)?;
-            // a link in the place of the file is replaced, and its mode is not the file's
-            let mode = matches!(before, Saved::Link(_)).then_some(0o644);
-            node.replace(path, text.as_bytes(), Attributes { mode, owner: None })
+            node.replace(path, text.as_bytes(), before.attributes_for_root())
         }
         None => node.remove(path).map(|_| ()),
     };
+    // what could not be written is untouched, and could not be put back either
+    let untouched = placed.is_err();
     let seen = placed.map_err(Failure::from).and_then(|()| in_force(params, &node, text));
     if let Err(failure) = seen {
-        node.restore(path, &before)?;
+        if !untouched {
+            node.restore(path, &before)?;
+        }
         node.remove(pending_mark(params))?;
         return Err(failure.context(&format!("{path} is as it was before")));
     }

@@ -51,8 +51,14 @@ pub(crate) enum Error {
         "logins with a password would be switched off, but {reasons}; see option require_keys_for"
     )]
     NoKeys { reasons: String },
+    #[error("{path} is not a folder")]
+    NoFolder { path: String },
     #[error("{path} is a folder or a special file, not a drop-in")]
     InTheWay { path: String },
+    #[error(
+        "{path}, which {by} includes, is a pipe: sshd would wait for ever to read it; remove it"
+    )]
+    Pipe { path: String, by: String },
     #[error("{unit} {what} after the change of {path}; the file is as it was before, {then}")]
     Daemon { unit: String, what: String, path: String, then: String },
     #[error("failed to read what systemd says about {unit}")]

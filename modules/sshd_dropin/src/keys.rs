@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use ansible_module::Failure;
 use managed_node::{Node, User};
 
+use crate::config::matches;
 use crate::effective::Dump;
 use crate::params::Params;
 
@@ -35,6 +36,9 @@ pub(crate) fn lacking(node: &Node, user: &str, dump: &Dump) -> Result<Option<Str
         return Ok(Some(format!("logins with a key are off for '{user}' too")));
     }
     let given = |keyword: &str| !matches!(dump.first(keyword), "" | "none");
+    if let Some(reason) = shut_out(&known, dump) {
+        return Ok(Some(reason));
+    }
     // keys and certificates that come from elsewhere cannot be counted here
     if given("authorizedkeyscommand") || given("trustedusercakeys") {
         return Ok(None);
@@ -45,13 +49,64 @@ pub(crate) fn lacking(node: &Node, user: &str, dump: &Dump) -> Result<Option<Str
         .filter(|file| *file != "none")
         .map(|file| expand(file, &known))
         .collect();
+    if files.is_empty() {
+        return Ok(Some(format!("AuthorizedKeysFile is none, so that '{user}' has no key")));
+    }
+    let mut unsafe_for: Option<String> = None;
     for file in &files {
-        if node.read_text_if_any(file)?.is_some_and(|text| text.lines().any(is_key)) {
-            return Ok(None);
+        if !node.read_text_if_any(file)?.is_some_and(|text| text.lines().any(is_key)) {
+            continue;
         }
+        match writable_by_others(node, file, &known).filter(|_| dump.first("strictmodes") != "no") {
+            None => return Ok(None),
+            Some(path) => unsafe_for = Some(path),
+        }
+    }
+    if let Some(path) = unsafe_for {
+        return Ok(Some(format!(
+            "sshd does not take the keys of '{user}', since others than '{user}' and root can \
+             write {path} (StrictModes)"
+        )));
     }
     let files: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
     Ok(Some(format!("user '{user}' has no key in {}", files.join(" or "))))
+}
+
+/// Why a user is not let in with any key.
+fn shut_out(user: &User, dump: &Dump) -> Option<String> {
+    let name = &user.name;
+    if user.uid == 0 && dump.first("permitrootlogin") == "no" {
+        return Some(format!("PermitRootLogin is no, so that '{name}' is not let in"));
+    }
+    let words = |keyword: &str| -> Vec<String> {
+        let lines = dump.all(keyword).iter();
+        lines.flat_map(|line| line.split_whitespace()).map(ToOwned::to_owned).collect()
+    };
+    // from where somebody comes is not known: what depends on it is held to let in
+    if words("denyusers").iter().any(|pattern| !pattern.contains('@') && matches(pattern, name)) {
+        return Some(format!("DenyUsers does not let '{name}' in"));
+    }
+    let allowed = words("allowusers");
+    let fits = |pattern: &String| matches(pattern.split('@').next().unwrap_or_default(), name);
+    (!allowed.is_empty() && !allowed.iter().any(fits))
+        .then(|| format!("AllowUsers does not let '{name}' in"))
+}
+
+/// What sshd's StrictModes object to: the file or a folder above it, up to the home, that somebody
+/// else than the user and root can write.
+fn writable_by_others(node: &Node, file: &Path, user: &User) -> Option<String> {
+    let real = node.follow(file).ok()?;
+    let home = node.follow(&user.home).ok();
+    for path in real.ancestors() {
+        let (owner, _, mode) = node.owner_and_mode(path).ok()?;
+        if (owner != 0 && owner != user.uid) || mode & 0o022 != 0 {
+            return Some(path.display().to_string());
+        }
+        if home.as_deref() == Some(path) {
+            break;
+        }
+    }
+    None
 }
 
 fn expand(file: &str, user: &User) -> PathBuf {
@@ -107,10 +162,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let node = Node::new(Some(folder.path())).unwrap();
         std::fs::create_dir_all(folder.path().join("etc")).unwrap();
-        let passwd = "ann:x:1:1::/home/ann:/bin/sh\nbob:x:2:2::/home/bob:/bin/sh\n";
+        let passwd = "root:x:0:0::/root:/bin/sh\neric:x:3:3::/home/eric:/bin/sh\nann:x:1:1::/home/ann:/bin/sh\nbob:x:2:2::/home/bob:/bin/sh\n";
         std::fs::write(folder.path().join("etc/passwd"), passwd).unwrap();
         std::fs::create_dir_all(folder.path().join("home/ann/.ssh")).unwrap();
         std::fs::write(folder.path().join("home/ann/.ssh/authorized_keys"), KEY).unwrap();
+        let shared = folder.path().join("home/eric/.ssh");
+        std::fs::create_dir_all(&shared).unwrap();
+        std::fs::write(shared.join("authorized_keys"), KEY).unwrap();
+        let everyone = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+        std::fs::set_permissions(&shared, everyone).unwrap();
         std::fs::create_dir_all(folder.path().join("keys")).unwrap();
         std::fs::write(folder.path().join("keys/bob"), KEY).unwrap();
         let off = "passwordauthentication no\nkbdinteractiveauthentication no\n";
@@ -133,6 +193,37 @@ mod tests {
                 Some("logins with a key are off for 'ann' too"),
             ),
             ("bob", format!("{off}{files}trustedusercakeys /etc/ssh/ca\n"), None),
+            (
+                "bob",
+                format!("{off}authorizedkeysfile none\n"),
+                Some("AuthorizedKeysFile is none, so that 'bob' has no key"),
+            ),
+            (
+                "ann",
+                format!("{off}{files}denyusers eve\ndenyusers a*\n"),
+                Some("DenyUsers does not let 'ann' in"),
+            ),
+            ("ann", format!("{off}{files}denyusers ann@10.*\n"), None),
+            (
+                "ann",
+                format!("{off}{files}allowusers root\n"),
+                Some("AllowUsers does not let 'ann' in"),
+            ),
+            ("ann", format!("{off}{files}allowusers root\nallowusers ann@10.*\n"), None),
+            (
+                "root",
+                format!("{off}permitrootlogin no\n"),
+                Some("PermitRootLogin is no, so that 'root' is not let in"),
+            ),
+            (
+                "eric",
+                format!("{off}{files}strictmodes yes\n"),
+                Some(
+                    "sshd does not take the keys of 'eric', since others than 'eric' and root can \
+                     write /home/eric/.ssh (StrictModes)",
+                ),
+            ),
+            ("eric", format!("{off}{files}strictmodes no\n"), None),
         ];
         for (user, dump, wanted) in table {
             let found = lacking(&node, user, &Dump::parse(&dump)).unwrap();

@@ -3,6 +3,7 @@
 use ansible_module::{Failure, Run};
 use managed_node::{Kind, Node, Saved};
 
+use crate::config::FOLDER;
 use crate::daemon::{self, Daemon};
 use crate::error::Error;
 use crate::params::{Params, State};
@@ -54,6 +55,14 @@ pub(crate) fn observe(params: &Params, target: &mut Target) -> Result<Found, Fai
     };
     if matches!(node.kind(&path)?, Some(Kind::Folder | Kind::Other)) {
         return Err(Error::InTheWay { path }.into());
+    }
+    if wanted.is_some()
+        && !matches!(
+            node.follow(FOLDER).and_then(|folder| node.kind(folder))?,
+            None | Some(Kind::Folder)
+        )
+    {
+        return Err(Error::NoFolder { path: FOLDER.into() }.into());
     }
     let current = node.save(&path)?;
     let nothing_to_do = wanted.is_none() && current == Saved::Absent;

@@ -41,7 +41,9 @@ impl fmt::Display for Change {
 pub(crate) fn plan(params: &Params, found: &Found) -> Result<Vec<Change>, Failure> {
     let path = params.path();
     let is_so = match &found.wanted {
-        Some(text) => found.current.content() == Some(text.as_bytes()),
+        Some(text) => {
+            found.current.content() == Some(text.as_bytes()) && found.current.is_roots_alone()
+        }
         None => found.current == Saved::Absent,
     };
     objections(params, found, is_so)?;

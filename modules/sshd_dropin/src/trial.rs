@@ -2,11 +2,12 @@
 //! in force.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::FileTypeExt;
 
 use ansible_module::Failure;
 use managed_node::{Kind, Node, Output};
 
-use crate::config::{self, Assembly, Content, Directive, MAIN, Source, Staged, Walk};
+use crate::config::{self, Assembly, Content, Directive, MAIN, Matches, Source, Staged, Walk};
 use crate::effective::{Conflict, Dump, Question, conflicts};
 use crate::error::Error;
 use crate::keys;
@@ -58,6 +59,7 @@ impl Source for Overlay<'_> {
         let folder = self.node.follow(path).and_then(|path| self.node.kind(path));
         match folder {
             Ok(Some(Kind::Folder)) => Content::Folder,
+            Ok(Some(Kind::Other)) if is_pipe(self.node, path) => Content::Unreadable,
             _ => self.node.read_text(path).map_or(Content::Unreadable, Content::Text),
         }
     }
@@ -106,8 +108,11 @@ impl Stage<'_> {
         let path = self.params.path();
         let overlay = Overlay { node: self.node, path: &path, text };
         let walk = config::walk(&overlay, MAIN, self.main);
-        let candidate = Assembly::new(&overlay, self.main, &format!("{}/a", self.folder), None);
-        self.lay_out("a", &candidate)?;
+        if let Some(pipe) = walk.included.iter().find(|included| is_pipe(self.node, &included.file))
+        {
+            return Err(Error::Pipe { path: pipe.file.clone(), by: pipe.by.clone() }.into());
+        }
+        let candidate = self.lay_out("a", &overlay, None, Matches::Kept)?;
         let mut sshd = Sshd::new(self.node, self.folder)?;
         let output = sshd.test(&candidate.main())?;
         let mut trial = Trial {
@@ -138,8 +143,7 @@ impl Stage<'_> {
     /// Whether sshd refuses the configuration without our file too.
     fn was_broken(&self, sshd: &mut Sshd<'_>, path: &str) -> Result<bool, Failure> {
         let without = Overlay { node: self.node, path, text: None };
-        let before = Assembly::new(&without, self.main, &format!("{}/b", self.folder), None);
-        self.lay_out("b", &before)?;
+        let before = self.lay_out("b", &without, None, Matches::Kept)?;
         Ok(!sshd.test(&before.main())?.success())
     }
 
@@ -156,8 +160,8 @@ impl Stage<'_> {
         let without = Overlay { node: self.node, path: &path, text: None };
         let ours = format!("{}/ours.conf", self.folder);
         stage(self.node, &ours, text)?;
-        let first = Assembly::new(&without, self.main, &format!("{}/c", self.folder), Some(&ours));
-        self.lay_out("c", &first)?;
+        let first = self.lay_out("c", &without, Some(&ours), Matches::Kept)?;
+        let plain = self.lay_out("d", &without, Some(&ours), Matches::LeftOut)?;
 
         // read on its own: what an Include in a Match does to our lines is not our text
         let own = config::walk(&without, &path, text).directives;
@@ -169,7 +173,7 @@ impl Stage<'_> {
         };
         let ordinary = connection_of(ORDINARY_USER);
         let effective = ask(candidate, Some(&ordinary))?;
-        let wanted = ask(&first, None)?;
+        let wanted = ask(&plain, None)?;
         trial.listening = effective.all("listenaddress").to_vec();
         trial.moves_port =
             own.iter().any(|line| matches!(line.keyword.as_str(), "port" | "listenaddress"));
@@ -220,16 +224,30 @@ impl Stage<'_> {
         Ok(())
     }
 
-    fn lay_out(&self, name: &str, assembly: &Assembly) -> Result<(), Failure> {
-        self.node.make_folder(format!("{}/{name}", self.folder), 0o700)?;
+    fn lay_out(
+        &self,
+        name: &str,
+        source: &dyn Source,
+        first: Option<&str>,
+        matches: Matches,
+    ) -> Result<Assembly, Failure> {
+        let folder = format!("{}/{name}", self.folder);
+        self.node.make_folder(&folder, 0o700)?;
+        let assembly = Assembly::new(source, self.main, &folder, first, matches);
         for (path, staged) in assembly.copies() {
             match staged {
                 Staged::Text(text) => stage(self.node, &path, text)?,
                 Staged::Dangling => self.node.link(&path, "/nonexistent/ferrite")?,
             }
         }
-        Ok(())
+        Ok(assembly)
     }
+}
+
+/// Whether a reader of this file would wait for someone who writes.
+fn is_pipe(node: &Node, path: &str) -> bool {
+    let outside = node.follow(path).and_then(|path| node.locate(path));
+    outside.is_ok_and(|path| path.metadata().is_ok_and(|meta| meta.file_type().is_fifo()))
 }
 
 fn accepted(output: &Output, assembly: &Assembly) -> Result<(), Failure> {

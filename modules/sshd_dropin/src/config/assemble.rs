@@ -8,6 +8,16 @@ use super::{Content, MAIN, Source, canonical, expand, split};
 pub(crate) struct Assembly {
     folder: String,
     files: Vec<(String, Staged)>,
+    matches: Matches,
+}
+
+/// What becomes of `Match` blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Matches {
+    /// They are read.
+    Kept,
+    /// They are left out: sshd lets them override whatever stands outside, wherever it stands.
+    LeftOut,
 }
 
 /// A file of the staging copy.
@@ -22,8 +32,14 @@ pub(crate) enum Staged {
 impl Assembly {
     /// Lays out the copy in `folder`, beginning with this text of the main file. With `first`,
     /// that file is read before everything else.
-    pub(crate) fn new(source: &dyn Source, main: &str, folder: &str, first: Option<&str>) -> Self {
-        let mut assembly = Self { folder: folder.to_owned(), files: Vec::new() };
+    pub(crate) fn new(
+        source: &dyn Source,
+        main: &str,
+        folder: &str,
+        first: Option<&str>,
+        matches: Matches,
+    ) -> Self {
+        let mut assembly = Self { folder: folder.to_owned(), files: Vec::new(), matches };
         assembly.files.push((MAIN.to_owned(), Staged::Dangling));
         let mut text = assembly.rewritten(source, main);
         if let Some(first) = first {
@@ -57,11 +73,14 @@ impl Assembly {
     }
 
     fn rewritten(&mut self, source: &dyn Source, text: &str) -> String {
+        let mut in_match = false;
         let lines: Vec<String> = text
             .split('\n')
             .map(|line| {
                 let words = split(line);
+                in_match |= words.first().is_some_and(|first| canonical(first) == "match");
                 match words.split_first() {
+                    _ if in_match && self.matches == Matches::LeftOut => String::new(),
                     Some((first, patterns))
                         if canonical(first) == "include" && !patterns.is_empty() =>
                     {

@@ -7,7 +7,7 @@ mod glob;
 mod keyword;
 mod line;
 
-pub(crate) use assemble::{Assembly, Staged};
+pub(crate) use assemble::{Assembly, Matches, Staged};
 pub(crate) use example::example_connection;
 pub(crate) use glob::matches;
 pub(crate) use keyword::{Joining, canonical, is_adding, is_exclusive, joining};

@@ -142,7 +142,7 @@ fn the_staging_copy_keeps_lines_and_leads_names_back() {
         (A, "Include /etc/ssh/sshd_config.d/20-b.conf\nMatch User bob"),
         (B, "Banner none"),
     ]);
-    let assembly = Assembly::new(&files, &files.0[MAIN], "/run/s", None);
+    let assembly = Assembly::new(&files, &files.0[MAIN], "/run/s", None, Matches::Kept);
     let copies: Vec<_> = assembly.copies().collect();
     let text = |text: &str| Staged::Text(text.to_owned());
     assert_eq!(
@@ -161,7 +161,8 @@ fn the_staging_copy_keeps_lines_and_leads_names_back() {
     assert_eq!(assembly.real_names("/run/s/2.conf: line 1: bad"), format!("{B}: line 1: bad"));
 
     let looping = Files::new(&[(MAIN, "Include sshd_config\n")]);
-    let assembly = Assembly::new(&looping, &looping.0[MAIN], "/run/s", Some("/run/s/ours"));
+    let assembly =
+        Assembly::new(&looping, &looping.0[MAIN], "/run/s", Some("/run/s/ours"), Matches::Kept);
     let copies: Vec<_> = assembly.copies().collect();
     assert_eq!(
         copies,

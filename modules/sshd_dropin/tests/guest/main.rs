@@ -117,6 +117,16 @@ fn other_ways_to_have_no_effect(lab: &Lab) {
     let message = lab.refused(&key_only("10-x.conf"));
     assert!(message.contains("in 'Match User *'"), "{message}");
 
+    // what stands in a Match overrides what does not, also when it comes later and holds for all
+    for all in [
+        "Match all\nPasswordAuthentication yes\n",
+        "Match User x\nMatch All\nPasswordAuthentication yes\n",
+    ] {
+        lab.main(&format!("UsePAM yes\nInclude /etc/ssh/sshd_config.d/*.conf\n{all}"));
+        let message = lab.refused(&key_only("10-x.conf"));
+        assert!(message.contains("'PasswordAuthentication yes'"), "{message}");
+    }
+
     lab.main(
         "UsePAM yes\nInclude /etc/ssh/sshd_config.d/*.conf\nMatch User bob\n  PasswordAuthentication yes\n",
     );
@@ -250,7 +260,29 @@ fn g39_users_without_a_key(lab: &Lab) {
                   /home/keyless/.ssh/authorized_keys or /home/keyless/.ssh/authorized_keys2; there \
                   is no user 'nosuch'; see option require_keys_for";
     assert_eq!(message, wanted);
-    args["require_keys_for"] = json!("debian");
+    // a key that sshd does not take is none
+    lab.sh("mkdir -p ~keyless/.ssh; cp ~/.ssh/authorized_keys ~keyless/.ssh/; chown -R keyless ~keyless/.ssh");
+    args["require_keys_for"] = json!("keyless");
+    for (spoil, mend) in [
+        (
+            "chown debian ~keyless/.ssh/authorized_keys",
+            "chown keyless ~keyless/.ssh/authorized_keys",
+        ),
+        ("chmod 664 ~keyless/.ssh/authorized_keys", "chmod 600 ~keyless/.ssh/authorized_keys"),
+        ("chmod 777 ~keyless", "chmod 755 ~keyless"),
+    ] {
+        lab.sh(spoil);
+        let message = lab.refused(&args);
+        assert!(message.contains("(StrictModes)"), "{spoil}: {message}");
+        lab.sh(mend);
+    }
+    for (keyword, value) in [("DenyUsers", "keyless"), ("AllowUsers", "root")] {
+        let mut shut = args.clone();
+        shut["settings"][keyword] = json!(value);
+        let message = lab.refused(&shut);
+        assert!(message.contains(&format!("{keyword} does not let 'keyless' in")), "{message}");
+    }
+    args["require_keys_for"] = json!(["keyless", "debian"]);
     lab.cycle(&args);
 }
 
@@ -270,6 +302,26 @@ fn interrupted_and_spoiled(lab: &Lab) {
         lab.sh(spoil);
         lab.cycle(&args);
     }
+    // a file that somebody else can write is not ours yet
+    for open in ["chown daemon", "chmod 664"] {
+        lab.sh(&format!("{open} {FOLDER}/10-x.conf"));
+        lab.cycle(&args);
+        assert_eq!(lab.sh(&format!("stat -c '%U %a' {FOLDER}/10-x.conf")), "root 644");
+    }
+    // a pipe would hold sshd up, and us
+    lab.sh(&format!("mkfifo {FOLDER}/20-pipe.conf"));
+    let pipe = lab.refused(&json!({"name": "10-x.conf", "settings": {"MaxAuthTries": 3}}));
+    assert!(pipe.contains("20-pipe.conf, which /etc/ssh/sshd_config:"), "{pipe}");
+    lab.sh(&format!("rm {FOLDER}/20-pipe.conf"));
+    // what cannot be written is told as it is
+    lab.sh(&format!("chattr +i {FOLDER}/10-x.conf"));
+    let stuck = lab.module(&json!({"name": "10-x.conf", "settings": {"MaxAuthTries": 3}}), false);
+    let stuck = stuck["msg"].as_str().unwrap();
+    assert!(
+        stuck.contains("failed to replace") && stuck.contains("is as it was before"),
+        "{stuck}"
+    );
+    lab.sh(&format!("chattr -i {FOLDER}/10-x.conf"));
     // a failure puts back a file with all that belongs to it
     lab.sh(&format!("chmod 600 {FOLDER}/10-x.conf; chown daemon {FOLDER}/10-x.conf"));
     lab.refused(&json!({"name": "10-x.conf", "settings": {"Nonsense": 1}}));
