@@ -79,6 +79,14 @@ pub(crate) fn config(
     Ok(config)
 }
 
+/// TLS settings that trust what the system trusts.
+pub(crate) fn system() -> Result<ClientConfig, TrustError> {
+    let provider = Arc::new(ring::default_provider());
+    let builder =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    Ok(builder.with_root_certificates(roots(None)?).with_no_client_auth())
+}
+
 fn roots(given: Option<&Path>) -> Result<RootCertStore, TrustError> {
     match given {
         Some(path) => {

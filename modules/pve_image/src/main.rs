@@ -23,6 +23,7 @@ mod show;
 mod source;
 mod target;
 mod transfer;
+mod unpack;
 mod verify;
 
 fn main() -> ExitCode {

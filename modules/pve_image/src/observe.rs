@@ -63,7 +63,7 @@ async fn named(session: &mut Session) -> Result<Found, Failure> {
         _ => None,
     };
     if let Some(path) = local.filter(|_| checksum.is_none() && request.name.is_none()) {
-        checksum = Some(source::published(session, &path).await?);
+        checksum = Some(source::published(session, &path)?);
     }
     let name = request.name.clone().unwrap_or_else(|| {
         let stem = request.origin.as_ref().map(Origin::stem).unwrap_or_default();

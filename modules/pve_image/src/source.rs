@@ -1,17 +1,20 @@
 //! The source as it will be on the storage: a file here of which size and checksum are known before
 //! the first byte is sent, since PVE wants both before them.
 
+use std::fmt::Display;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 use ansible_module::Failure;
-use sha2::{Digest, Sha256, Sha512};
+use pve_client::Published;
+use tokio::sync::mpsc;
 
-use crate::checksum::Checksum;
+use crate::checksum::{Checksum, Summer};
 use crate::params::Decompress;
-use crate::request::{Origin, Source};
+use crate::request::{Origin, Source, shown};
 use crate::target::Session;
+use crate::unpack::unpack;
 
 /// A file as it will be on the storage.
 #[derive(Debug)]
@@ -36,9 +39,10 @@ pub(crate) async fn prepare(session: &mut Session) -> Result<(), Failure> {
         return Ok(());
     };
     let wanted = session.request.checksum.clone();
-    let prepared = match (source, compression) {
-        (Source::File(path), Decompress::None) => whole(&path, wanted.as_ref())?,
-        _ => return Err(Failure::new("src: it cannot be decompressed")),
+    let prepared = match source {
+        Source::File(path) if compression == Decompress::None => whole(&path, wanted.as_ref())?,
+        Source::File(path) => unpacked(session, &path, compression, wanted.as_ref())?,
+        Source::Url(url) => fetched(session, &url, compression, wanted.as_ref()).await?,
     };
     session.prepared = Some(prepared);
     Ok(())
@@ -48,7 +52,7 @@ pub(crate) async fn prepare(session: &mut Session) -> Result<(), Failure> {
 ///
 /// # Errors
 /// When it cannot be read.
-pub(crate) async fn published(session: &mut Session, path: &Path) -> Result<Checksum, Failure> {
+pub(crate) fn published(session: &mut Session, path: &Path) -> Result<Checksum, Failure> {
     let read = whole(path, None)?;
     let checksum = read.checksum.clone();
     let plain = matches!(
@@ -66,42 +70,127 @@ pub(crate) async fn published(session: &mut Session, path: &Path) -> Result<Chec
 /// # Errors
 /// When it cannot be seen.
 pub(crate) fn size(path: &Path) -> Result<u64, Failure> {
-    let data = std::fs::metadata(path)
-        .map_err(|error| Failure::new(format!("failed to read {}: {error}", path.display())))?;
+    let data = std::fs::metadata(path).map_err(|error| unread(path, &error))?;
     if !data.is_file() {
         return Err(Failure::new(format!("src: {} is no file", path.display())));
     }
     Ok(data.len())
 }
 
+fn unread(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::new(format!("failed to read {}: {error}", path.display()))
+}
+
 fn whole(path: &Path, wanted: Option<&Checksum>) -> Result<Prepared, Failure> {
-    let failed = |error| Failure::new(format!("failed to read {}: {error}", path.display()));
-    let mut file = File::open(path).map_err(failed)?;
-    let size = file.metadata().map_err(failed)?.len();
+    let mut file = File::open(path).map_err(|error| unread(path, &error))?;
+    let size = size(path)?;
     let algorithm = wanted.map_or("sha256", Checksum::algorithm);
-    let hex = if algorithm == "sha512" {
-        sum::<Sha512>(&mut file).map_err(failed)?
-    } else {
-        sum::<Sha256>(&mut file).map_err(failed)?
-    };
-    let checksum: Checksum = format!("{algorithm}:{hex}").parse().map_err(Failure::new)?;
-    if let Some(wanted) = wanted.filter(|wanted| **wanted != checksum) {
-        return Err(Failure::new(format!(
-            "{} is not the file that is asked for: it has {checksum}, and {wanted} is wanted",
-            path.display()
-        )));
-    }
+    let mut summer = Summer::new(algorithm);
+    std::io::copy(&mut file, &mut summer).map_err(|error| unread(path, &error))?;
+    let checksum = summer.done();
+    compare(&path.display().to_string(), &checksum, wanted)?;
     Ok(Prepared { file, size, checksum })
 }
 
-fn sum<D: Digest>(file: &mut File) -> std::io::Result<String> {
-    let mut hasher = D::new();
-    let mut chunk = vec![0; 128 << 10];
-    loop {
-        let read = file.read(&mut chunk)?;
-        if read == 0 {
-            return Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect());
+fn unpacked(
+    session: &Session,
+    path: &Path,
+    compression: Decompress,
+    wanted: Option<&Checksum>,
+) -> Result<Prepared, Failure> {
+    let input = File::open(path).map_err(|error| unread(path, &error))?;
+    size(path)?;
+    let mut file = unnamed(session)?;
+    let algorithm = wanted.map_or("sha256", Checksum::algorithm);
+    let unpacked = unpack(input, compression, algorithm, &mut file).map_err(|error| {
+        Failure::new(format!(
+            "failed to decompress {} into {}: {error}",
+            path.display(),
+            session.tmpdir.display()
+        ))
+    })?;
+    compare(&path.display().to_string(), &unpacked.published, wanted)?;
+    Ok(Prepared { file, size: unpacked.size, checksum: unpacked.checksum })
+}
+
+/// Decompresses while it fetches: in a thread of its own, since decoders wait for what they read.
+async fn fetched(
+    session: &Session,
+    url: &str,
+    compression: Decompress,
+    wanted: Option<&Checksum>,
+) -> Result<Prepared, Failure> {
+    let failed =
+        |reason: &dyn Display| Failure::new(format!("failed to fetch {}: {reason}", shown(url)));
+    let mut file = unnamed(session)?;
+    let mut published = Published::open(url, session.stall).await.map_err(|e| failed(&e))?;
+    let algorithm = wanted.map_or("sha256", Checksum::algorithm);
+    let (pieces, incoming) = mpsc::channel(8);
+    let worker = tokio::task::spawn_blocking(move || {
+        let input = Pieces { incoming, piece: Vec::new(), at: 0 };
+        unpack(input, compression, algorithm, &mut file).map(|unpacked| (file, unpacked))
+    });
+    let cut = loop {
+        match published.piece().await {
+            Ok(Some(piece)) => {
+                // a decoder that gave up says why by itself
+                if pieces.send(piece).await.is_err() {
+                    break None;
+                }
+            }
+            Ok(None) => break None,
+            Err(error) => break Some(error),
         }
-        hasher.update(&chunk[..read]);
+    };
+    drop(pieces);
+    let unpacked = worker.await.map_err(|error| failed(&error))?;
+    if let Some(error) = cut {
+        return Err(failed(&error));
+    }
+    let (file, unpacked) = unpacked.map_err(|error| {
+        Failure::new(format!(
+            "failed to decompress {} into {}: {error}",
+            shown(url),
+            session.tmpdir.display()
+        ))
+    })?;
+    compare(&shown(url), &unpacked.published, wanted)?;
+    Ok(Prepared { file, size: unpacked.size, checksum: unpacked.checksum })
+}
+
+/// Pieces of a file as they come in.
+struct Pieces {
+    incoming: mpsc::Receiver<Vec<u8>>,
+    piece: Vec<u8>,
+    at: usize,
+}
+
+impl Read for Pieces {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.at == self.piece.len() {
+            let Some(piece) = self.incoming.blocking_recv() else { return Ok(0) };
+            (self.piece, self.at) = (piece, 0);
+        }
+        let take = buffer.len().min(self.piece.len() - self.at);
+        buffer[..take].copy_from_slice(&self.piece[self.at..self.at + take]);
+        self.at += take;
+        Ok(take)
+    }
+}
+
+/// A file that is gone when it is closed, however that comes.
+fn unnamed(session: &Session) -> Result<File, Failure> {
+    let folder = &session.tmpdir;
+    tempfile::tempfile_in(folder).map_err(|error| {
+        Failure::new(format!("tmpdir: failed to make a file in {}: {error}", folder.display()))
+    })
+}
+
+fn compare(place: &str, found: &Checksum, wanted: Option<&Checksum>) -> Result<(), Failure> {
+    match wanted.filter(|wanted| *wanted != found) {
+        None => Ok(()),
+        Some(wanted) => Err(Failure::new(format!(
+            "{place} is not the file that is asked for: it has {found}, and {wanted} is wanted"
+        ))),
     }
 }

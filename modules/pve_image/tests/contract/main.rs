@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod absent;
+mod controller;
 mod download;
 mod faults;
 mod interrupted;

@@ -1,0 +1,94 @@
+//! What others publish: a file at an address that has nothing to do with the API.
+//!
+//! It is read in pieces, so that memory does not grow with the file; time is limited by the lack of
+//! progress only. The certificates of the system are trusted, redirections are followed, and the
+//! environment's proxies are used.
+
+use std::error::Error as StdError;
+use std::time::Duration;
+
+use reqwest::Response;
+use reqwest::redirect::Policy;
+use thiserror::Error;
+use tokio::time::timeout;
+
+use crate::client::CONNECT;
+use crate::{dns, tls};
+
+/// How often an address may send elsewhere.
+const REDIRECTS: usize = 10;
+
+/// A file that is being read from an address.
+#[derive(Debug)]
+pub struct Published {
+    response: Response,
+    stall: Duration,
+    received: u64,
+}
+
+/// Why a file cannot be had.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub struct PublishedError(String);
+
+impl Published {
+    /// Asks for a file.
+    ///
+    /// # Errors
+    /// When there is none, or nobody answers.
+    pub async fn open(url: &str, stall: Duration) -> Result<Self, PublishedError> {
+        let tls = tls::system().map_err(|error| told(&error))?;
+        let client = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls)
+            .dns_resolver(dns::Resolver::default())
+            .redirect(Policy::limited(REDIRECTS))
+            .connect_timeout(CONNECT)
+            // a file that is compressed where it is published stays so
+            .no_gzip()
+            .user_agent(concat!("ferrite/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|error| told(&error))?;
+        let response = timeout(stall, client.get(url).send())
+            .await
+            .map_err(|_| silent(stall))?
+            .map_err(|error| told(&error.without_url()))?;
+        let status = response.status();
+        if !status.is_success() {
+            return Err(PublishedError(format!("the server says {status}")));
+        }
+        Ok(Self { response, stall, received: 0 })
+    }
+
+    /// The size that the server says.
+    #[must_use]
+    pub fn size(&self) -> Option<u64> {
+        self.response.content_length()
+    }
+
+    /// The next piece; nothing at the end of a file that came whole.
+    ///
+    /// # Errors
+    /// When the file ends early, or nothing goes on.
+    pub async fn piece(&mut self) -> Result<Option<Vec<u8>>, PublishedError> {
+        let piece = timeout(self.stall, self.response.chunk()).await;
+        let piece = piece.map_err(|_| silent(self.stall))?.map_err(|error| {
+            let PublishedError(why) = told(&error.without_url());
+            PublishedError(format!("it ended after {} bytes: {why}", self.received))
+        })?;
+        self.received += piece.as_ref().map_or(0, |piece| piece.len() as u64);
+        Ok(piece.map(Vec::from))
+    }
+}
+
+fn silent(stall: Duration) -> PublishedError {
+    PublishedError(format!("nothing came for {} s", stall.as_secs()))
+}
+
+/// The innermost reason, which is what happened.
+fn told(error: &(dyn StdError + 'static)) -> PublishedError {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    PublishedError(innermost.to_string())
+}
