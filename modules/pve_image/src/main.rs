@@ -4,6 +4,7 @@
 use std::process::ExitCode;
 
 mod apply;
+mod catalog;
 mod change;
 mod checksum;
 mod found;

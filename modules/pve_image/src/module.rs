@@ -19,10 +19,19 @@ impl Module for PveImage {
         groups: &["pve"],
         examples: include_str!("../examples.yml"),
         place: Place::ControlNode,
-        mutually_exclusive: &[&["url", "src"], &["volid", "name"]],
+        mutually_exclusive: &[
+            &["url", "src", "catalog"],
+            &["catalog", "checksum"],
+            &["volid", "name"],
+        ],
         required_if: &[
             RequiredIf { option: "state", value: "present", needs: &["storage"], any: false },
-            RequiredIf { option: "state", value: "present", needs: &["url", "src"], any: true },
+            RequiredIf {
+                option: "state",
+                value: "present",
+                needs: &["url", "src", "catalog"],
+                any: true,
+            },
             RequiredIf { option: "state", value: "absent", needs: &["volid", "name"], any: true },
         ],
         ..Meta::DEFAULT

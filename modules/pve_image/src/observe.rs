@@ -66,8 +66,9 @@ async fn named(session: &mut Session) -> Result<Found, Failure> {
         checksum = Some(source::published(session, &path)?);
     }
     let name = request.name.clone().unwrap_or_else(|| {
-        let stem = request.origin.as_ref().map(Origin::stem).unwrap_or_default();
-        names::by_content(request.content, &stem, checksum.as_ref().map(|sum| sum.hex()))
+        let stem = || request.origin.as_ref().map(Origin::stem).unwrap_or_default();
+        let called = request.called.clone().unwrap_or_else(stem);
+        names::by_content(request.content, &called, checksum.as_ref().map(|sum| sum.hex()))
     });
     session.name.clone_from(&name);
     Ok(Found {

@@ -7,6 +7,8 @@ use pve_types::{StorageId, VolId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::catalog::Entry;
+
 /// Keep image files on the storages of Proxmox VE.
 ///
 /// Images that disks are imported from, installation media and container templates: fetched by the
@@ -52,6 +54,9 @@ pub(crate) struct Params {
     #[serde(default)]
     #[schemars(extend("x-aliases" = ["path"]))]
     pub(crate) src: Option<String>,
+    /// An image that others publish, in place of an address and its checksum.
+    #[serde(default)]
+    pub(crate) catalog: Option<Entry>,
     /// Who fetches an address.
     #[serde(default)]
     pub(crate) via: Via,

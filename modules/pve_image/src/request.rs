@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use ansible_module::Failure;
 use pve_types::{NodeName, StorageId, VolId};
 
+use crate::catalog::Entry;
 use crate::checksum::Checksum;
 use crate::names::{self, COMPRESSIONS};
 use crate::params::{Content, Decompress, Params, State, Via};
@@ -20,6 +21,8 @@ pub(crate) struct Request {
     pub(crate) nodes: Vec<NodeName>,
     /// Its name, if the task says it.
     pub(crate) name: Option<String>,
+    /// What the source is called, if its address does not say it.
+    pub(crate) called: Option<String>,
     /// Where it comes from; nowhere if it is to be removed.
     pub(crate) origin: Option<Origin>,
     /// The checksum of the source as it is published.
@@ -109,21 +112,40 @@ impl Request {
         }
         let storage =
             params.storage.clone().ok_or_else(|| Failure::new("storage: it is missing"))?;
-        let origin = origin(params)?;
-        let checksum = checksum(params, &origin)?;
+        let pinned = params.catalog.as_ref().map(Entry::pinned).transpose();
+        let pinned = pinned.map_err(|error| Failure::new(format!("catalog: {error}")))?;
+        let origin = match &pinned {
+            Some(pinned) => fetched(params, &pinned.url)?,
+            None => origin(params)?,
+        };
+        let checksum = match &pinned {
+            Some(pinned) => Some(pinned.checksum.clone()),
+            None => checksum(params, &origin)?,
+        };
+        let called = pinned.map(|pinned| pinned.name);
         let name = params.name.clone();
         // what a name by default has more is part of a checksum
-        let checked =
-            name.clone().unwrap_or_else(|| names::by_content(params.content, &origin.stem(), None));
+        let checked = name.clone().unwrap_or_else(|| {
+            let called = called.clone().unwrap_or_else(|| origin.stem());
+            names::by_content(params.content, &called, None)
+        });
         if let Some(problem) = names::problem(params.content, &checked) {
             let option = if name.is_some() { "name" } else { "the name of the source" };
             return Err(Failure::new(format!("{option}: {problem}")));
         }
-        Ok(Self { storage, content: params.content, nodes, name, origin: Some(origin), checksum })
+        Ok(Self {
+            storage,
+            content: params.content,
+            nodes,
+            name,
+            called,
+            origin: Some(origin),
+            checksum,
+        })
     }
 
     fn absent(params: &Params, nodes: Vec<NodeName>) -> Result<Self, Failure> {
-        if params.url.is_some() || params.src.is_some() {
+        if params.url.is_some() || params.src.is_some() || params.catalog.is_some() {
             return Err(Failure::new(
                 "state=absent: what is removed is said by volid, or by storage, content and name",
             ));
@@ -157,7 +179,7 @@ impl Request {
             return Err(Failure::new(format!("name: '{name}' is no file's name on a storage")));
         }
         let name = Some(name);
-        Ok(Self { storage, content, nodes, name, origin: None, checksum: None })
+        Ok(Self { storage, content, nodes, name, called: None, origin: None, checksum: None })
     }
 
     /// The volume that is meant.
@@ -170,13 +192,10 @@ fn origin(params: &Params) -> Result<Origin, Failure> {
     let is_address = |text: &str| text.contains("://");
     match (&params.url, &params.src) {
         (Some(_), Some(_)) => Err(Failure::new("url and src: give one of them")),
-        (None, None) => Err(Failure::new("url or src: where does the file come from?")),
+        (None, None) => Err(Failure::new("url, src or catalog: where does the file come from?")),
         (Some(url), None) => {
             address("url", url)?;
-            match params.via {
-                Via::Node => by_node(params, url),
-                Via::Controller => upload(params, Source::Url(url.clone())),
-            }
+            fetched(params, url)
         }
         (None, Some(src)) if is_address(src) => {
             address("src", src)?;
@@ -190,6 +209,13 @@ fn origin(params: &Params) -> Result<Origin, Failure> {
         }
         (None, Some(src)) if src.is_empty() => Err(Failure::new("src: it is empty")),
         (None, Some(src)) => upload(params, Source::File(src.into())),
+    }
+}
+
+fn fetched(params: &Params, url: &str) -> Result<Origin, Failure> {
+    match params.via {
+        Via::Node => by_node(params, url),
+        Via::Controller => upload(params, Source::Url(url.to_owned())),
     }
 }
 

@@ -118,6 +118,25 @@ fn b38_paths_of_a_node_are_no_sources() {
 }
 
 #[test]
+fn an_entry_of_the_catalog_is_an_address_with_a_name() {
+    let entry = json!({
+        "publisher": "ubuntu", "release": "noble", "serial": "20251113", "checksum": SUM,
+    });
+    let request = Request::of(&params(&json!({"catalog": entry}))).unwrap();
+    let url = "https://cloud-images.ubuntu.com/noble/20251113/noble-server-cloudimg-amd64.img";
+    assert_eq!(request.origin, Some(Origin::Node { url: url.into(), compression: None }));
+    assert_eq!(request.called.as_deref(), Some("noble-server-cloudimg-amd64-20251113.qcow2"));
+    assert_eq!(request.checksum.unwrap().to_string(), SUM);
+    let here = Request::of(&params(&json!({"catalog": entry, "via": "controller"}))).unwrap();
+    let source = Source::Url(url.to_owned());
+    assert_eq!(here.origin, Some(Origin::Upload { source, compression: Decompress::None }));
+    let mut latest = entry;
+    latest["serial"] = "latest".into();
+    let message = refused(&json!({"catalog": latest}));
+    assert!(message.starts_with("catalog: serial: 'latest' is no dated build"), "{message}");
+}
+
+#[test]
 fn what_is_not_pinned_is_refused() {
     for (options, text) in [
         (json!({"url": "https://h/x.raw"}), "checksum: it is missing"),

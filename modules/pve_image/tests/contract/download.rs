@@ -154,3 +154,20 @@ fn a_size_that_nobody_says_is_warned_of_and_verify_proves() {
     assert!(message.contains("it has 3999 bytes, and a fresh transfer has 4000"), "{message}");
     assert_eq!(files(&bench), ["import/own.raw"], "the temporary file is gone");
 }
+
+#[test]
+fn an_entry_of_the_catalog_is_checked_before_anyone_is_asked() {
+    let bench = bench();
+    let entry = json!({"publisher": "ubuntu", "release": "noble", "checksum": sum(b"x")});
+    for (more, text) in [
+        (json!({"serial": 20_251_113, "arch": "s390"}), "catalog: arch: 's390' is none of amd64"),
+        (json!({"serial": "current"}), "catalog: serial: 'current' is no dated build"),
+        (json!({"serial": "20251113", "codename": "noble"}), "codename"),
+        (json!({"serial": "20251113", "publisher": "arch"}), "publisher"),
+    ] {
+        let task = json!({"storage": "local", "catalog": also(&entry, more)});
+        let failed = bench.module(task).run();
+        assert!(failed.failed().contains(text), "{}", failed.failed());
+    }
+    assert!(bench.calls().is_empty(), "{:?}", bench.calls());
+}
