@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use managed_node::{Command, Node};
+use managed_node::{Command, Kind, Node};
 use serde_json::Value;
 
 use crate::error::Error;
@@ -60,7 +60,7 @@ fn interrupted(installed: &Installed, node: &Node) -> Result<Option<String>, Err
     Ok(Some(format!("half installed: {}", installed.half.join(", "))))
 }
 
-/// Whether every file that the pin wrote still is as it wrote it.
+/// Whether every file of sources still is as the pin left it, and none was added since.
 fn unpinned(node: &Node) -> Result<Option<String>, Error> {
     let Some(text) = node.read_text_if_any(PIN)? else {
         return Ok(Some("there is no pin on this node".to_owned()));
@@ -69,25 +69,74 @@ fn unpinned(node: &Node) -> Result<Option<String>, Error> {
     let Some(files) = memory["files"].as_object().filter(|files| !files.is_empty()) else {
         return Ok(Some(format!("{PIN} is not readable")));
     };
+    // the pin keeps bytes as characters of the same number
+    let text = |path: &str| -> Result<String, Error> {
+        match node.read(path) {
+            Ok(bytes) => Ok(bytes.into_iter().map(char::from).collect()),
+            Err(error) if error.is_absent() => Ok(String::new()),
+            Err(error) => Err(error.into()),
+        }
+    };
     for (path, file) in files {
-        // the pin keeps bytes as characters of the same number
-        let now: String = match node.read(path) {
-            Ok(bytes) => bytes.into_iter().map(char::from).collect(),
-            Err(error) if error.is_absent() => String::new(),
-            Err(error) => return Err(error.into()),
-        };
-        if file["placed"].as_str() != Some(now.as_str()) {
+        if file["placed"].as_str() != Some(text(path)?.as_str()) {
             return Ok(Some(format!("{path} was changed since")));
         }
     }
+    for path in source_files(node)? {
+        match memory["beside"][&path].as_str() {
+            _ if files.contains_key(&path) => {}
+            None => return Ok(Some(format!("{path} was added since"))),
+            Some(then) if then != text(&path)? => {
+                return Ok(Some(format!("{path} was changed since")));
+            }
+            Some(_) => {}
+        }
+    }
     Ok(None)
+}
+
+/// Every file that apt reads sources from, wherever its configuration says that they are.
+fn source_files(node: &Node) -> Result<Vec<String>, Error> {
+    let ask = Command::new("apt-config").args(["shell", "list", "Dir::Etc::sourcelist/f"]);
+    let ask = ask.args(["parts", "Dir::Etc::sourceparts/d"]);
+    let said = node.run(&ask)?.check(&ask)?.stdout;
+    let value = |name: &str| {
+        let start = format!("{name}='");
+        let line = said.lines().find_map(|line| line.strip_prefix(start.as_str()));
+        line.and_then(|line| line.strip_suffix('\'')).unwrap_or_default().to_owned()
+    };
+    let mut files: Vec<String> =
+        Some(value("list")).into_iter().filter(|list| node.exists(list)).collect();
+    let parts = value("parts");
+    let parts = parts.trim_end_matches('/');
+    let read = |name: &str| {
+        let readable = |c: char| c.is_ascii_alphanumeric() || "_-.:".contains(c);
+        !name.starts_with('.')
+            && name.chars().all(readable)
+            && (name.ends_with(".list") || name.ends_with(".sources"))
+    };
+    for entry in node.list(parts)?.into_iter().filter(|entry| read(&entry.name)) {
+        let path = format!("{parts}/{}", entry.name);
+        // a link to nothing, or something else than a file: apt reads nothing there
+        if matches!(entry.kind, Kind::File | Kind::Link(_)) && node.exists(&path) {
+            files.push(path);
+        }
+    }
+    Ok(files)
 }
 
 fn simulate(params: &Params, left: &[Wanted], node: &Node) -> Result<Vec<Step>, Error> {
     let command = apt_get(params, left).arg("--simulate");
     let output = node.run(&command)?;
     if output.success() {
-        return Ok(simulation::parse(&output.stdout));
+        let steps = simulation::parse(&output.stdout);
+        return match left.iter().find(|wanted| wanted.is_taken_for_another(&steps)) {
+            None => Ok(steps),
+            Some(wanted) => Err(Error::Refused {
+                what: what(params, left),
+                complaint: format!("E: Unable to locate package {}", wanted.name),
+            }),
+        };
     }
     Err(Error::Refused {
         what: what(params, left),

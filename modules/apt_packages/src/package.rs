@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::Error;
+use crate::simulation::Step;
 
 /// A package that is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +40,17 @@ impl Wanted {
         } else {
             Err(bad())
         }
+    }
+
+    /// Whether apt took the plus at the end of a name that it does not know for a wish to install
+    /// what is before the plus.
+    pub(crate) fn is_taken_for_another(&self, steps: &[Step]) -> bool {
+        let bare = |name: &str| name.split(':').next().unwrap_or_default().to_owned();
+        let name = bare(&self.name);
+        name.strip_suffix('+').is_some_and(|before| {
+            let comes = |name: &str| steps.iter().any(|step| bare(&step.name) == name);
+            comes(before) && !comes(&name)
+        })
     }
 
     /// As apt-get takes it.
@@ -86,11 +98,18 @@ pub(crate) const FORMAT: &str =
 impl Installed {
     pub(crate) fn parse(text: &str) -> Self {
         let mut installed = Self::default();
+        let mut for_all: Vec<(&str, &str)> = Vec::new();
+        let mut native = None;
         for line in text.lines() {
             let fields: Vec<&str> = line.split('\t').collect();
             let [name, arch, status, version] = fields[..] else { continue };
             match status.as_bytes().get(1) {
                 Some(b'i') => {
+                    match (name, arch) {
+                        (name, "all") => for_all.push((name, version)),
+                        ("dpkg", arch) => native = Some(arch),
+                        _ => {}
+                    }
                     installed.versions.insert(name.to_owned(), version.to_owned());
                     installed.versions.insert(format!("{name}:{arch}"), version.to_owned());
                 }
@@ -98,6 +117,11 @@ impl Installed {
                 Some(b'U' | b'H' | b'F' | b'W' | b't') => installed.half.push(name.to_owned()),
                 _ => {}
             }
+        }
+        // apt takes a package for all architectures for one of the node's own
+        for (name, version) in for_all.into_iter().filter(|_| native.is_some()) {
+            let name = format!("{name}:{}", native.unwrap_or_default());
+            installed.versions.insert(name, version.to_owned());
         }
         installed
     }
@@ -163,5 +187,19 @@ mod tests {
         assert!(has("htop") && has("htop:amd64") && has("htop=3.4") && has("held"));
         assert!(!has("htop=3.5") && !has("htop:i386") && !has("old") && !has("half"));
         assert_eq!(installed.half, ["half"]);
+        let installed = Installed::parse("doc\tall\tii \t1\ndpkg\tamd64\tii \t1.22\n");
+        let has = |text: &str| installed.has(&Wanted::parse(text).unwrap());
+        assert!(has("doc") && has("doc:all") && has("doc:amd64") && has("doc:amd64=1"));
+        assert!(!has("doc:i386"));
+    }
+
+    #[test]
+    fn a_plus_that_apt_takes_for_a_wish() {
+        let steps = crate::simulation::parse("Inst demo (3 D [all])\nInst g++ (14 D [amd64])\n");
+        let table = [("demo", false), ("demo+", true), ("demo+:amd64", true), ("g++", false)];
+        for (name, wanted) in table {
+            let package = Wanted::parse(name).unwrap();
+            assert_eq!(package.is_taken_for_another(&steps), wanted, "{name}");
+        }
     }
 }

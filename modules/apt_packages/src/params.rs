@@ -28,8 +28,8 @@ pub(crate) struct Params {
     /// Whether an exact version may be older than what is installed.
     #[serde(default)]
     pub(crate) allow_downgrade: bool,
-    /// Refuse to install unless the sources are pinned by M(ferrite.pve.apt_snapshot_pin) and
-    /// still are as that module wrote them.
+    /// Refuse to install unless the sources are pinned by M(ferrite.pve.apt_snapshot_pin), still
+    /// are as that module left them, and none was added since.
     #[serde(default)]
     pub(crate) require_pin: bool,
     /// Whether configuration files are removed together with their package.

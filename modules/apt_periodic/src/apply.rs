@@ -12,7 +12,7 @@ pub(crate) fn apply(change: &Change, node: &Node) -> Result<(), Error> {
     let saved = node.save(path)?;
     match change {
         Change::Write { text, .. } => {
-            let attributes = Attributes { mode: Some(0o644), owner: None };
+            let attributes = Attributes { mode: Some(0o644), ..saved.attributes_for_root() };
             node.replace(path, text.as_bytes(), attributes)?;
         }
         Change::Remove { .. } => {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use managed_node::{Attributes, Command, Kind, Node};
+use managed_node::{Attributes, Command, Kind, Node, Saved};
 
 use crate::config::{self, Settings};
 use crate::error::Error;
@@ -18,6 +18,8 @@ const STAGING: &str = "/run/ferrite-apt-periodic";
 pub(crate) struct Found {
     /// The file's text.
     pub(crate) text: Option<String>,
+    /// Whether somebody else than root can write it, or it is a link to a file that is not ours.
+    pub(crate) open: bool,
     /// What is in force now.
     pub(crate) effective: Settings,
     /// Settings that are not, or would not be, in force.
@@ -30,6 +32,8 @@ pub(crate) fn path(params: &Params) -> PathBuf {
 
 pub(crate) fn observe(params: &Params, node: &Node) -> Result<Found, Error> {
     let text = node.read_text_if_any(path(params))?;
+    let saved = node.save(path(params))?;
+    let open = matches!(saved, Saved::Link(_)) || !saved.is_roots_alone();
     let wanted = config::text(params);
     let unchanged = text.as_deref() == Some(&wanted);
     let dump = Command::new("apt-config").arg("dump");
@@ -41,7 +45,7 @@ pub(crate) fn observe(params: &Params, node: &Node) -> Result<Found, Error> {
         }
     }
     let mut found =
-        Found { text, effective: config::parse(&output.stdout), overridden: Vec::new() };
+        Found { text, open, effective: config::parse(&output.stdout), overridden: Vec::new() };
     if params.state == State::Absent {
         return Ok(found);
     }

@@ -35,7 +35,7 @@ pub(crate) fn plan(params: &Params, found: &Found) -> Result<Vec<Change>, Error>
     let text = config::text(params);
     Ok(match params.state {
         State::Absent if found.text.is_some() => vec![Change::Remove { path }],
-        State::Present if found.text.as_ref() != Some(&text) => {
+        State::Present if found.text.as_ref() != Some(&text) || found.open => {
             vec![Change::Write { path, text }]
         }
         _ => Vec::new(),
@@ -67,14 +67,15 @@ mod tests {
         };
         let right = config::text(&params("present"));
         let file = "/etc/apt/apt.conf.d/99ferrite_periodic";
-        for (state, text, wanted) in [
-            ("present", None, vec![format!("write {file}")]),
-            ("present", Some("other".to_owned()), vec![format!("write {file}")]),
-            ("present", Some(right.clone()), vec![]),
-            ("absent", None, vec![]),
-            ("absent", Some(right), vec![format!("remove {file}")]),
+        for (state, text, open, wanted) in [
+            ("present", None, false, vec![format!("write {file}")]),
+            ("present", Some("other".to_owned()), false, vec![format!("write {file}")]),
+            ("present", Some(right.clone()), false, vec![]),
+            ("present", Some(right.clone()), true, vec![format!("write {file}")]),
+            ("absent", None, false, vec![]),
+            ("absent", Some(right), true, vec![format!("remove {file}")]),
         ] {
-            let found = Found { text, ..Found::default() };
+            let found = Found { text, open, ..Found::default() };
             let plan: Vec<String> =
                 plan(&params(state), &found).unwrap().iter().map(ToString::to_string).collect();
             assert_eq!(plan, wanted, "{state}");

@@ -64,6 +64,16 @@ fn settings_in_force(suite: Suite) {
     assert_eq!(parts(&guest), before);
     guest.run("rm /etc/apt/apt.conf.d/20bad");
 
+    // a file that somebody else can write decides nothing for long
+    for open in ["chown daemon", "chmod 666", "f() { cp $1 /root/own; ln -sf /root/own $1; }; f"] {
+        guest.run(&format!("{open} {PARTS}/99ferrite_periodic"));
+        assert_eq!(check(&guest, off.clone())["changed"], true, "{open}");
+        assert_eq!(run(&guest, off.clone())["changed"], true, "{open}");
+        assert_eq!(run(&guest, off.clone())["changed"], false, "{open}");
+        let held = guest.run(&format!("stat -c '%U %a %F' {PARTS}/99ferrite_periodic"));
+        assert_eq!(held.stdout.trim(), "root 644 regular file", "{open}");
+    }
+
     assert_eq!(run(&guest, json!({"state": "absent"}))["changed"], true);
     assert_eq!(run(&guest, json!({"state": "absent"}))["changed"], false);
 }

@@ -24,6 +24,10 @@ pub(crate) struct Memory {
     pub(crate) snapshot_id: SnapshotId,
     pub(crate) method: Method,
     pub(crate) files: BTreeMap<String, Remembered>,
+    /// The other files of sources, as they were when the pin was proved. One that is added or
+    /// changed later is not covered by the proof.
+    #[serde(default)]
+    pub(crate) beside: BTreeMap<String, String>,
     /// What Release files of mirrors said; the live ones are not fetched again.
     pub(crate) releases: BTreeMap<String, Release>,
 }
@@ -92,6 +96,7 @@ mod tests {
                 "/etc/apt/sources.list".to_owned(),
                 Remembered { original: Some("\u{ff}\n".into()), placed: "x".into() },
             )]),
+            beside: BTreeMap::from([("/etc/apt/sources.list.d/x.list".to_owned(), "\n".into())]),
             releases: BTreeMap::new(),
         };
         Memory::write(Some(&memory), &node).unwrap();

@@ -90,16 +90,19 @@ pub(crate) fn observe(params: &Params, target: &mut Target) -> Result<Found, Err
             let texts = pinning.texts.iter();
             let mut wanted = inserted(texts.map(|(path, text)| (path.clone(), Some(text.clone()))));
             wanted.insert(hosts_path(&apt), hosts_text(&pinning));
-            let changed =
-                bases.iter().filter(|file| pinning.texts.get(&file.path) != Some(&file.text));
-            let files = inserted(changed.map(|file| {
+            let (same, changed): (Vec<&SourceFile>, Vec<&SourceFile>) =
+                bases.iter().partition(|file| pinning.texts.get(&file.path) == Some(&file.text));
+            let beside =
+                inserted(same.into_iter().map(|file| (file.path.clone(), file.text.clone())));
+            let files = inserted(changed.into_iter().map(|file| {
                 let placed = pinning.texts.get(&file.path).cloned().unwrap_or_default();
                 let original = Some(file.text.clone());
                 (file.path.clone(), crate::memory::Remembered { original, placed })
             }));
             let kept = |uri: &String| pinning.from.contains(uri);
             let releases = inserted(facts.releases.into_iter().filter(|(uri, _)| kept(uri)));
-            let wanted_memory = Some(Memory { snapshot_id: id.clone(), method, files, releases });
+            let snapshot_id = id.clone();
+            let wanted_memory = Some(Memory { snapshot_id, method, files, beside, releases });
             Found {
                 files: differing(&current, wanted),
                 apt,

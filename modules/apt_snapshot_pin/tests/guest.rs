@@ -112,6 +112,14 @@ fn pins_moves_and_restores(pin: &Pin) {
     assert_eq!(pin.pin(JANUARY)["changed"], false);
     pin.ok("dpkg --purge ferrite-demo");
 
+    // a file beside, which apt_packages holds against what was remembered; line ends stay
+    pin.ok("echo '# none' > /etc/apt/sources.list.d/beside.list");
+    assert_eq!(pin.pin(JANUARY)["plan"].as_array().map(Vec::len), Some(1));
+    assert_eq!(pin.pin(JANUARY)["changed"], false);
+    pin.ok("grep -q '\"beside\":{\"/etc/apt/sources.list.d/beside.list\":\"# none\\\\n\"}' \
+            /var/lib/ferrite/apt_snapshot_pin/memory.json; rm /etc/apt/sources.list.d/beside.list");
+    assert_eq!(pin.pin(JANUARY)["changed"], true);
+
     // a spoiled pin, and lists that are gone
     pin.ok(&format!(
         "sed -i 's#http://snapshot.debian.org/archive/debian/[0-9TZ]*#http://deb.debian.org/debian#' \

@@ -108,7 +108,9 @@ fn look_at(node: &Node, name: &str) -> Result<Timer, Failure> {
     let vendor = vendor(node, name)?;
     let texts = texts(node, name, &admin, vendor.as_ref())?;
     let service = units::triggered(name, &texts);
-    let live = if node.systemd_running() { Some(live(node, name, &service)?) } else { None };
+    // a template is never loaded, so that systemd has nothing to say about it
+    let loadable = node.systemd_running() && !name.ends_with("@.timer");
+    let live = if loadable { Some(live(node, name, &service)?) } else { None };
     Ok(Timer {
         admin,
         runtime: place(node, &format!("{RUNTIME}/{name}"))?,
@@ -127,7 +129,10 @@ fn place(node: &Node, path: &str) -> Result<Place, Failure> {
     Ok(match node.kind(path)? {
         None => Place::Absent,
         Some(Kind::Link(target)) => {
-            if node.follow(path)? == Path::new("/dev/null") {
+            // systemd looks at the link itself: one to a link to it is no mask
+            let next = Path::new(path).parent().unwrap_or(Path::new("/")).join(&target);
+            let direct = !matches!(node.kind(next)?, Some(Kind::Link(_)));
+            if direct && node.follow(path)? == Path::new("/dev/null") {
                 Place::Mask
             } else {
                 Place::Link(target)

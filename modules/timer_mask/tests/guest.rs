@@ -176,6 +176,18 @@ fn hostile(lab: &Lab) {
     assert!(!refused["changed"].as_bool().unwrap_or(false));
     assert!(refused["msg"].as_str().unwrap().contains("/etc/systemd/system/own.timer"));
 
+    // a link to a link to nothing is no mask
+    lab.sh("ln -s /dev/null /etc/systemd/system/chain; ln -s chain /etc/systemd/system/far.timer");
+    let refused = lab.module(&json!({"timers": ["far.timer"]}), false);
+    let message = refused["msg"].as_str().unwrap();
+    assert!(message.contains("/etc/systemd/system/far.timer is a symlink to chain"), "{message}");
+    lab.sh("rm /etc/systemd/system/chain /etc/systemd/system/far.timer");
+
+    // systemd knows templates by their files alone
+    lab.cycle(&json!({"timers": ["demo@.timer"]}));
+    assert_eq!(lab.sh("readlink /etc/systemd/system/demo@.timer"), "/dev/null");
+    lab.cycle(&json!({"timers": ["demo@.timer"], "state": "unmasked"}));
+
     lab.sh("systemd-run --on-calendar='*-01-01' --unit=passing true");
     let refused = lab.module(&json!({"timers": ["passing.timer"]}), true);
     let message = refused["msg"].as_str().unwrap();

@@ -11,6 +11,8 @@ pub(crate) enum Error {
     Unknown { name: String, hint: String },
     #[error("there are no time zones in {folder}: the package tzdata is not installed")]
     NoData { folder: &'static str },
+    #[error("{path} is a folder, where a link to the time zone has to be; remove it")]
+    Folder { path: &'static str },
     #[error(transparent)]
     Node(#[from] NodeError),
 }

@@ -23,6 +23,7 @@ pub(crate) fn observe(name: &str, node: &Node) -> Result<Found, Error> {
     known(name, node)?;
     let localtime = match node.kind(LOCALTIME)? {
         Some(Kind::Link(target)) => zone_of(&target),
+        Some(Kind::Folder) => return Err(Error::Folder { path: LOCALTIME }),
         _ => None,
     };
     Ok(Found { localtime, timezone: node.read_text_if_any(TIMEZONE)? })

@@ -57,6 +57,15 @@ fn what_is_no_zone_is_refused() {
         assert_eq!(module(root.path(), name).run().failed(), message);
     }
     assert_eq!(tree(root.path()), before);
+    std::fs::create_dir(root.path().join("etc/localtime")).unwrap();
+    for module in
+        [module(root.path(), "Europe/Vienna"), module(root.path(), "Europe/Vienna").check()]
+    {
+        assert_eq!(
+            module.run().failed(),
+            "/etc/localtime is a folder, where a link to the time zone has to be; remove it"
+        );
+    }
     std::fs::remove_dir_all(root.path().join("usr")).unwrap();
     assert_eq!(
         module(root.path(), "Europe/Vienna").run().failed(),

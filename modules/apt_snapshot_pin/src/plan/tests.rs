@@ -12,6 +12,7 @@ fn memory(id: &str) -> Memory {
         snapshot_id: id.parse().unwrap(),
         method: Method::Rewrite,
         files: BTreeMap::new(),
+        beside: BTreeMap::new(),
         releases: BTreeMap::new(),
     }
 }

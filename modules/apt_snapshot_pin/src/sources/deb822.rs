@@ -49,6 +49,11 @@ pub(super) fn entry(unit: &str, number: usize) -> Option<Entry> {
 }
 
 pub(super) fn edit(unit: &str, edit: &Edit) -> String {
+    // a file with line ends of another system keeps them
+    let lines = unit.matches('\n').count();
+    if lines > 0 && unit.matches("\r\n").count() == lines {
+        return self::edit(&unit.replace("\r\n", "\n"), edit).replace('\n', "\r\n");
+    }
     // a field added after a last line without its newline would be joined to that line
     let newline = if unit.ends_with('\n') { "" } else { "\n" };
     let Some((document, mut fields)) = paragraph(&format!("{unit}{newline}")) else {
@@ -140,6 +145,11 @@ mod tests {
                 "types: deb\nuris: http://a\nSuites: x\nSNAPSHOT: 20250101T000000Z\n\
                  check-valid-until: yes\n",
                 "types: deb\nuris: http://s/1\nSuites: x\ncheck-valid-until: no\n",
+            ),
+            (
+                "line ends of another system",
+                "Types: deb\r\nURIs: http://a\r\nSuites: x\r\n",
+                "Types: deb\r\nURIs: http://s/1\r\nSuites: x\r\nCheck-Valid-Until: no\r\n",
             ),
             (
                 "no newline at the end",
