@@ -1,6 +1,6 @@
 //! Which machines use a file: it is neither removed nor replaced under them.
 
-use pve_client::View;
+use pve_client::{Error, GuestConfig, Qemu, View};
 use pve_types::{NodeName, VolId};
 
 use crate::target::Session;
@@ -26,28 +26,40 @@ pub(crate) async fn users(
         if !shared && at != node {
             continue;
         }
-        let qemu = session.client.node(at).qemu(vmid);
-        for view in [View::Current, View::Pending] {
-            match qemu.config(view).await {
-                Ok(config) => {
-                    let used = config.iter().find(|(_, line)| names(line, volid));
-                    if let Some((key, _)) = used {
-                        users.push(format!(
-                            "{volid} is used by vm {vmid} on {at} ({key}): take it out there first"
-                        ));
-                        break;
-                    }
-                }
-                Err(error) if error.is_gone() => {}
-                Err(error) => {
-                    let text = format!("it cannot be seen whether vm {vmid} uses {volid}: {error}");
-                    users.push(text);
-                    break;
-                }
+        match place(session.client.node(at).qemu(vmid), volid).await {
+            Ok(None) => {}
+            Ok(Some(place)) => users.push(format!(
+                "{volid} is used by vm {vmid} on {at} ({place}): take it out there first"
+            )),
+            Err(error) if error.is_gone() => {}
+            Err(error) => {
+                users.push(format!("it cannot be seen whether vm {vmid} uses {volid}: {error}"));
             }
         }
     }
     users
+}
+
+/// Where a machine names a file: in what it runs with, in what waits for its next start, or in a
+/// snapshot that it may go back to.
+async fn place(qemu: Qemu<'_>, volid: &VolId) -> Result<Option<String>, Error> {
+    let named = |config: &GuestConfig| {
+        config.iter().find(|(_, line)| names(line, volid)).map(|(key, _)| key.clone())
+    };
+    for view in [View::Current, View::Pending] {
+        if let Some(key) = named(&qemu.config(view).await?) {
+            return Ok(Some(key));
+        }
+    }
+    for snapshot in qemu.snapshots().await? {
+        if snapshot.is_current() {
+            continue;
+        }
+        if let Some(key) = named(&qemu.snapshot_config(&snapshot.name).await?) {
+            return Ok(Some(format!("{key} of snapshot {}", snapshot.name)));
+        }
+    }
+    Ok(None)
 }
 
 /// Whether a line of a configuration names a volume.

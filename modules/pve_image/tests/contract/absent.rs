@@ -1,6 +1,7 @@
 //! Removing a file.
 
 use harness::check_apply_again;
+use pve_client::Form;
 use serde_json::json;
 
 use crate::support::{bench, files};
@@ -42,6 +43,24 @@ fn a_file_that_a_machine_uses_stays() {
         );
     }
     assert_eq!((bench.writes(), files(&bench)), (vec![], vec!["iso/x.iso".to_owned()]));
+}
+
+#[test]
+fn a_file_that_a_snapshot_goes_back_to_stays() {
+    let bench = bench();
+    bench.lab.put_file("pve1", "local:iso/x.iso", b"x");
+    let drives = [("ide2", "local:iso/x.iso,media=cdrom"), ("scsi0", "local:1,format=qcow2")];
+    bench.make(101, "web", &drives);
+    bench.done(101, async |qemu| qemu.create_snapshot("pre", Form::new()).await);
+    bench.qemu(101, async |qemu| {
+        qemu.set_config(&Form::new().text("ide2", "none,media=cdrom")).await.unwrap();
+    });
+    let task = json!({"volid": "local:iso/x.iso", "state": "absent"});
+    let failed = bench.module(task.clone()).run();
+    let message = failed.failed();
+    assert!(message.contains("used by vm 101 on pve1 (ide2 of snapshot pre)"), "{message}");
+    bench.done(101, async |qemu| qemu.delete_snapshot("pre", false).await);
+    assert!(bench.module(task).run().changed());
 }
 
 #[test]

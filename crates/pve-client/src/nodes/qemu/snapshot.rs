@@ -5,10 +5,19 @@ use serde_json::Value;
 
 use crate::error::Error;
 use crate::form::Form;
-use crate::guest::Snapshot;
+use crate::guest::{GuestConfig, Snapshot};
 use crate::nodes::qemu::Qemu;
 
 impl Qemu<'_> {
+    /// The configuration that a snapshot holds.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn snapshot_config(self, name: &str) -> Result<GuestConfig, Error> {
+        let query = Form::new().text("snapshot", name);
+        self.node.client.get(&self.path(&["config"]), &query).await
+    }
+
     /// Its snapshots; the running state is among them as `current`.
     ///
     /// # Errors
