@@ -164,7 +164,7 @@ async fn expect(params: &Params, session: &mut Session, found: &mut Found) -> Re
     }
     if let Some(prepared) = &session.prepared {
         found.expected = Some(prepared.size);
-        found.checksum.get_or_insert_with(|| prepared.checksum.clone());
+        found.checksum.get_or_insert_with(|| prepared.published.clone());
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use crate::checksum::{Checksum, Summer};
 use crate::params::Decompress;
 use crate::request::{Origin, Source, shown};
 use crate::target::Session;
-use crate::unpack::unpack;
+use crate::unpack::{Unpacked, unpack};
 
 /// A file as it will be on the storage.
 #[derive(Debug)]
@@ -25,6 +25,15 @@ pub(crate) struct Prepared {
     pub(crate) size: u64,
     /// Its checksum.
     pub(crate) checksum: Checksum,
+    /// The checksum of the source as it is published.
+    pub(crate) published: Checksum,
+}
+
+impl Prepared {
+    fn new(file: File, unpacked: Unpacked) -> Self {
+        let Unpacked { size, checksum, published } = unpacked;
+        Self { file, size, checksum, published }
+    }
 }
 
 /// Has the source here, if it is to be uploaded.
@@ -89,7 +98,7 @@ fn whole(path: &Path, wanted: Option<&Checksum>) -> Result<Prepared, Failure> {
     std::io::copy(&mut file, &mut summer).map_err(|error| unread(path, &error))?;
     let checksum = summer.done();
     compare(&path.display().to_string(), &checksum, wanted)?;
-    Ok(Prepared { file, size, checksum })
+    Ok(Prepared { file, size, published: checksum.clone(), checksum })
 }
 
 fn unpacked(
@@ -110,7 +119,7 @@ fn unpacked(
         ))
     })?;
     compare(&path.display().to_string(), &unpacked.published, wanted)?;
-    Ok(Prepared { file, size: unpacked.size, checksum: unpacked.checksum })
+    Ok(Prepared::new(file, unpacked))
 }
 
 /// Decompresses while it fetches: in a thread of its own, since decoders wait for what they read.
@@ -155,7 +164,7 @@ async fn fetched(
         ))
     })?;
     compare(&shown(url), &unpacked.published, wanted)?;
-    Ok(Prepared { file, size: unpacked.size, checksum: unpacked.checksum })
+    Ok(Prepared::new(file, unpacked))
 }
 
 /// Pieces of a file as they come in.

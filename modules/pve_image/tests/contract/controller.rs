@@ -46,6 +46,17 @@ fn a_compressed_file_is_stored_decompressed() {
         assert_eq!(std::fs::read(stored).unwrap(), image, "{ending}");
         let row = &cycle.real.ok()["images"][0];
         assert_eq!((&row["sent"], &row["checksum"]), (&json!(700_001), &json!(sum(&published))));
+        // under a name of one's own, and without a checksum, what is compared is what comes out
+        let own = json!({"storage": "local", "src": src, "name": "own.raw"});
+        let outcome = bench.module(own.clone()).run();
+        assert!(outcome.changed());
+        assert_eq!(outcome.ok()["checksum"], sum(&published), "{ending}");
+        assert!(!bench.module(own.clone()).run().changed());
+        bench.lab.put_file("pve1", "local:import/own.raw", &image[1..]);
+        let other = bench.module(own).run();
+        assert!(
+            other.failed().contains("it has 700000 bytes, and what is wanted has 700001 bytes")
+        );
     }
 }
 

@@ -171,3 +171,25 @@ fn an_entry_of_the_catalog_is_checked_before_anyone_is_asked() {
     }
     assert!(bench.calls().is_empty(), "{:?}", bench.calls());
 }
+
+#[test]
+fn a_password_in_an_address_is_shown_nowhere() {
+    let (origin, task) = published(Place::Status("404 Not Found".into()), b"x");
+    let url = origin.url("/x.raw").replace("http://", "http://user:hush-hush@");
+    for options in [
+        json!({"url": url}),
+        json!({"url": url, "via": "controller"}),
+        json!({"url": format!("{url}.xz")}),
+        json!({"url": url.replace("http:", "gopher:")}),
+    ] {
+        let bench = bench();
+        let outcome = bench.module(also(&task, options)).run();
+        assert!(!outcome.failed().is_empty());
+        outcome.hides("hush-hush");
+    }
+    let bench = bench();
+    origin.put("/x.raw", Place::File(b"x".to_vec()));
+    let done = bench.module(also(&task, json!({"url": url}))).run();
+    assert!(done.changed());
+    done.hides("hush-hush");
+}
