@@ -29,6 +29,20 @@ fn guests_of_both_releases_boot_without_failed_units() {
 }
 
 #[test]
+fn the_release_before_without_python_is_told_what_it_needs_too() {
+    let guest = TestGuest::boot_image(Image::bare(Suite::Bookworm));
+    let interpreters = guest.run("ls /usr/bin | grep -c -e python -e cloud-init");
+    assert_eq!(interpreters.stdout.trim(), "0");
+    assert_eq!(guest.run("systemctl is-system-running").stdout, "running\n");
+    let update = guest.run("apt-get update --error-on=any");
+    assert!(update.success(), "{update:?}");
+    // what is changed in it later is not written over
+    guest.run("echo renamed >/etc/hostname");
+    guest.reboot();
+    assert_eq!(guest.run("hostname").stdout, "renamed\n");
+}
+
+#[test]
 fn a_guest_without_python_is_reached_all_the_same() {
     let guest = TestGuest::boot_image(Image::without_python());
     assert!(!guest.run("command -v python3").success());

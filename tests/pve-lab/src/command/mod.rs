@@ -42,8 +42,8 @@ enum Command {
         /// The release of Debian.
         #[arg(long, value_enum, default_value = "13")]
         release: Release,
-        /// The image without Python and cloud-init, which is of Debian 13 only.
-        #[arg(long, conflicts_with = "release")]
+        /// The image without Python and cloud-init.
+        #[arg(long)]
         without_python: bool,
     },
     /// Print the requests that the lab has answered, secrets masked.
@@ -135,14 +135,12 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
         Command::Down(place) => daemon::down(&place.dir),
         Command::Serve(options) => serve(&options),
         Command::Status(place) => daemon::status(&place.dir),
-        Command::Image { place, without_python: true, .. } => {
-            image(&place.dir, Image::without_python())
-        }
-        Command::Image { place, release: Release::Bookworm, .. } => {
-            image(&place.dir, Image::cloud(Suite::Bookworm))
-        }
-        Command::Image { place, release: Release::Trixie, .. } => {
-            image(&place.dir, Image::cloud(Suite::Trixie))
+        Command::Image { place, release, without_python } => {
+            let suite = match release {
+                Release::Bookworm => Suite::Bookworm,
+                Release::Trixie => Suite::Trixie,
+            };
+            image(&place.dir, if without_python { Image::bare(suite) } else { Image::cloud(suite) })
         }
         Command::Requests { place, writes } => requests(&place.dir, writes),
         Command::Fault { place, kind } => fault::run(&place.dir, kind),

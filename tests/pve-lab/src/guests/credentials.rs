@@ -3,10 +3,15 @@
 //!
 //! The keys are root's, whoever the drive names: nothing in such a guest makes other users.
 
+use std::fs;
 use std::net::Ipv4Addr;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde_yaml_ng::Value;
+
+use super::host;
 
 /// Credentials by name, from the files of a seed.
 pub(super) fn of_seed(seed: &[(String, String)]) -> Result<Vec<(String, String)>> {
@@ -37,6 +42,38 @@ pub(super) fn of_seed(seed: &[(String, String)]) -> Result<Vec<(String, String)>
         credentials.push((format!("network.network.10-net{number}"), text));
     }
     Ok(credentials)
+}
+
+/// Whether the systemd of this root takes names and networks from no credential: bookworm's.
+pub(super) fn are_too_new_for(root: &Path) -> bool {
+    let release = fs::read_to_string(root.join("usr/lib/os-release")).unwrap_or_default();
+    release.lines().any(|line| line == "VERSION_CODENAME=bookworm")
+}
+
+/// Writes down what the credentials say, as an image builder would; a root that has booted once
+/// stays as it is.
+pub(super) fn write_into(root: &Path, credentials: &[(String, String)]) -> Result<()> {
+    let id = fs::read_to_string(root.join("etc/machine-id")).unwrap_or_default();
+    if credentials.is_empty() || !id.trim().is_empty() {
+        return Ok(());
+    }
+    for (name, text) in credentials {
+        if name == "ssh.authorized_keys.root" {
+            let folder = root.join("root/.ssh");
+            fs::create_dir_all(&folder)?;
+            fs::set_permissions(&folder, fs::Permissions::from_mode(0o700))?;
+            fs::write(folder.join("authorized_keys"), text)?;
+        } else if name == "system.hostname" {
+            fs::write(root.join("etc/hostname"), format!("{text}\n"))?;
+        } else if let Some(network) = name.strip_prefix("network.network.") {
+            let folder = root.join("etc/systemd/network");
+            fs::create_dir_all(&folder)?;
+            fs::write(folder.join(format!("{network}.network")), text)?;
+        }
+    }
+    // its openssh has no unit that makes them
+    host::finish(host::command("ssh-keygen").args(["-q", "-A", "-f"]).arg(root))?;
+    Ok(())
 }
 
 fn read(seed: &[(String, String)], name: &str) -> Result<Value> {

@@ -242,6 +242,10 @@ fn write_credentials(machine: &Machine, places: &Places, root: &Path) -> Result<
     if let Some(seed) = machine.seed.as_ref().filter(|_| !has_cloud_init(root)) {
         credentials.extend(credentials::of_seed(seed)?);
     }
+    if credentials::are_too_new_for(root) {
+        credentials::write_into(root, &credentials)?;
+        return Ok(Vec::new());
+    }
     let directory = places.run.join("credentials");
     fs::create_dir_all(&directory)?;
     for (name, text) in &credentials {

@@ -89,7 +89,9 @@ fn generalise(image: Image, tree: &Path) -> Result<()> {
     cache::remove(&etc.join("hostname"))?;
     cache::remove(&tree.join("var/lib/dbus/machine-id"))?;
     // Without cloud-init the host keys are made by a unit that wants to see a first boot.
-    let machine_id = if image.cloud_init { "" } else { "uninitialized\n" };
+    // bookworm has no such unit, and gets them with its other files.
+    let first_boot = !image.cloud_init && image.suite == Suite::Trixie;
+    let machine_id = if first_boot { "uninitialized\n" } else { "" };
     fs::write(etc.join("machine-id"), machine_id)?;
     if !image.cloud_init {
         let presets = etc.join("systemd/system-preset");

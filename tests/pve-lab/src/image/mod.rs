@@ -66,9 +66,15 @@ impl Image {
         Self { suite, cloud_init: true }
     }
 
-    /// A release without Python and cloud-init; only trixie's systemd can be told what it needs.
+    /// The newest release without Python and cloud-init.
     pub fn without_python() -> Self {
-        Self { suite: Suite::Trixie, cloud_init: false }
+        Self::bare(Suite::Trixie)
+    }
+
+    /// A release without Python and cloud-init. Trixie's systemd is told by credentials what the
+    /// guest needs; into bookworm's files it is written before the first boot.
+    pub fn bare(suite: Suite) -> Self {
+        Self { suite, cloud_init: false }
     }
 
     /// The image's name, as upstream names its own.
