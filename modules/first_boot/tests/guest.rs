@@ -30,6 +30,23 @@ fn run(guest: &TestGuest, args: Value) -> Value {
     guest.module(BINARY, &args)
 }
 
+/// The job of apt's own timer, which takes as long as its hook.
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+fn apts_own_job(guest: &TestGuest) {
+    let unit = "apt-daily.service";
+    let conf = "APT::Periodic::Update-Package-Lists \"always\";\n\
+                APT::Update::Pre-Invoke { \"sleep 6\"; };\n";
+    guest.write("/etc/apt/apt.conf.d/90job", conf.as_bytes(), 0o644);
+    guest.run(&format!("systemctl start --no-block {unit}"));
+    let still = run(guest, json!({"timeout": 1}));
+    assert_eq!(still["msg"], format!("{unit} was still running after 1 s"));
+    let waited = run(guest, json!({"timeout": 60}));
+    let row = waited["waited"].as_array().unwrap().iter().find(|row| row["what"] == unit).unwrap();
+    assert!(row["milliseconds"].as_u64().unwrap() > 1000, "{waited}");
+    assert_eq!(guest.run(&format!("systemctl is-active {unit}")).stdout.trim(), "inactive");
+    assert!(guest.run("rm /etc/apt/apt.conf.d/90job && apt-get update").success());
+}
+
 #[test]
 fn g01_g03_waits_for_what_a_first_boot_does() {
     let guest = TestGuest::boot(Suite::Trixie);
@@ -37,6 +54,10 @@ fn g01_g03_waits_for_what_a_first_boot_does() {
     let real = run(&guest, json!({}));
     assert_eq!(real["changed"], false, "{real}");
     assert_eq!(real["cloud_init"]["status"], "done", "{real}");
+    // a limit that is over before cloud-init can say that it is done
+    let short = run(&guest, json!({"timeout": 0}));
+    assert_eq!(short["cloud_init"]["status"], "done", "{short}");
+    apts_own_job(&guest);
 
     cloud_init(&guest, "echo 'status: done'; echo 'extended_status: degraded done'; exit 2");
     let degraded = run(&guest, json!({}));
