@@ -59,6 +59,7 @@ fn is_allowed(folder: &str, other: &str, for_tests: bool) -> bool {
         "crates/secret" | "crates/xtask" => &[],
         "crates/ansible-module" | "crates/pve-types" | "crates/managed-node" => &["secret"],
         "crates/pve-client" | "inventory/pve_inventory" => &["pve-types", "pve-client", "secret"],
+        "crates/ferrite-image" => &["pve-client"],
         _ if folder.starts_with("modules/") => {
             &["ansible-module", "managed-node", "pve-client", "pve-types", "secret"]
         }
@@ -90,6 +91,8 @@ mod tests {
             ("inventory/pve_inventory", "pve-client", false, true),
             ("inventory/pve_inventory", "ansible-module", false, false),
             ("tests/pve-lab", "pve-types", false, true),
+            ("crates/ferrite-image", "pve-client", false, true),
+            ("crates/ferrite-image", "managed-node", false, false),
             ("crates/new", "secret", false, false),
         ] {
             assert_eq!(is_allowed(folder, other, for_tests), allowed, "{folder} -> {other}");

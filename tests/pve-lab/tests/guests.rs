@@ -219,8 +219,9 @@ fn a_guest_lives_and_dies_as_a_vm() {
     driver
         .resize_volume(Some(100), disk, VolumeFormat::Raw, 5 << 30)
         .expect("the disk of a running guest grows");
-    // In sectors: the guest sees all loop devices of the kernel, and no other test makes this size.
-    write_exec(driver, 100, "cat /sys/block/loop*/size", "10485760\n");
+    // In sectors, from where the root begins: the guest sees all loop devices of the kernel, and no
+    // other test makes this size.
+    write_exec(driver, 100, "cat /sys/block/loop*/size", "10223616\n");
 
     let before = driver.status(100);
     let _ = driver.agent(100, "guest-shutdown", &json!({"mode": "reboot"}), Duration::from_secs(5));

@@ -20,17 +20,6 @@ pub(crate) fn command(program: &str) -> Command {
     command
 }
 
-/// A command that ends with the thread that started it, however that ends, with all its children
-/// and what they mounted: they have namespaces of their own.
-pub(crate) fn bound(program: &str) -> Command {
-    let mut command = command("setpriv");
-    command
-        .args(["--pdeathsig", "KILL", "unshare", "--pid", "--fork", "--kill-child"])
-        .args(["--mount", "--propagation", "private", "--mount-proc"])
-        .arg(program);
-    command
-}
-
 /// Runs a program to its end and returns its standard output.
 pub(crate) fn run<S: AsRef<OsStr>>(
     program: &str,
@@ -77,49 +66,4 @@ pub(crate) fn failure(command: &Command, status: Option<i32>, stderr: &str) -> S
         text.push_str(&tail);
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-    use std::time::{Duration, Instant};
-
-    use super::*;
-
-    #[test]
-    fn what_is_bound_dies_with_its_starter_and_leaves_no_mount() {
-        let folder = tempfile::tempdir().unwrap();
-        let (ready, place) = (folder.path().join("ready"), folder.path().join("place"));
-        fs::create_dir(&place).unwrap();
-        let lives = || {
-            fs::read_dir("/proc").unwrap().flatten().any(|entry| {
-                let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-                let place = place.as_os_str().as_encoded_bytes();
-                line.split(|byte| *byte == 0).any(|word| word == place)
-            })
-        };
-        let wait = |what: &str, done: &dyn Fn() -> bool| {
-            let end = Instant::now() + Duration::from_secs(20);
-            while !done() {
-                assert!(Instant::now() < end, "{what}");
-                std::thread::yield_now();
-            }
-        };
-        let script = r#"mount -t proc proc "$1" && (sleep 300 & : >"$2"; wait; true) & wait"#;
-        let mut child = std::thread::scope(|scope| {
-            let starter = scope.spawn(|| {
-                let mut command = bound("sh");
-                command.args(["-c", script, "sh"]).arg(&place).arg(&ready);
-                let child = command.spawn().unwrap();
-                wait("it did not start", &|| ready.exists());
-                assert!(lives());
-                child
-            });
-            starter.join().unwrap()
-        });
-        assert!(!child.wait().unwrap().success());
-        wait("a child outlived its starter", &|| !lives());
-        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
-        assert!(!mounts.contains(&*place.to_string_lossy()));
-    }
 }

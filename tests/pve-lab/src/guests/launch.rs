@@ -11,12 +11,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
 use anyhow::{Context, Result};
+use ferrite_image::disk;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use serde::{Deserialize, Serialize};
 
 use super::cgroup::{self, Cgroup};
-use super::{agent, credentials, disk, host};
+use super::{agent, credentials, host};
 
 /// A network card: a veth whose other end is in the lab's namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,6 +140,8 @@ pub(crate) fn boot(machine: &Machine, places: &Places) -> Result<Child> {
         write_seed(&places.run, seed)?;
     }
     if let Some(disk) = &machine.disk {
+        // A guest cannot grow its own root here (the kernel wants CAP_SYS_RESOURCE for that), so
+        // the lab does what growpart and resizefs of cloud-init do on a real VM.
         disk::grow(disk).with_context(|| format!("cannot grow {}", disk.display()))?;
     }
     places.group.create()?;
@@ -204,15 +207,15 @@ fn in_namespaces(machine: &Machine, places: &Places) -> Result<Child> {
         fs::OpenOptions::new().create(true).append(true).open(places.state.join("console.log"))?;
     let exit_file = places.exit_file();
     let bootable = match &machine.disk {
-        Some(disk) => disk::ext4_size(disk)?.is_some(),
-        None => false,
+        Some(disk) => disk::root(disk)?.filter(|root| root.ext4.is_some()),
+        None => None,
     };
-    let mut command = match &machine.disk {
-        Some(disk) if bootable => {
+    let mut command = match (&machine.disk, bootable) {
+        (Some(disk), Some(found)) => {
             let root = places.state.join("mnt");
-            host::finish(
-                host::command("mount").args(["-t", "ext4", "-o", "loop"]).arg(disk).arg(&root),
-            )?;
+            let mut mount = host::command("mount");
+            mount.args(["-t", "ext4", "-o"]).arg(found.mount_options()).arg(disk).arg(&root);
+            host::finish(&mut mount)?;
             let mut command = group.command("systemd-nspawn", Some(&exit_file));
             let credentials = write_credentials(machine, places, &root)?;
             nspawn_arguments(machine, places, &root, &credentials, &mut command);
@@ -220,7 +223,7 @@ fn in_namespaces(machine: &Machine, places: &Places) -> Result<Child> {
         }
         // A VM without anything to boot from runs all the same.
         _ => {
-            writeln!(console, "no ext4 file system to boot from at the start of the disk")?;
+            writeln!(console, "no ext4 file system to boot from on the disk")?;
             let mut command = group.command("sleep", Some(&exit_file));
             command.arg("infinity");
             command

@@ -7,7 +7,6 @@
 mod agent;
 pub(crate) mod cgroup;
 mod credentials;
-mod disk;
 pub(crate) mod host;
 mod launch;
 mod leftovers;

@@ -87,7 +87,7 @@ impl Image {
     /// The image's file in the cache, built now if this week's is not there.
     pub fn ensure(self) -> Result<PathBuf> {
         let trust = Trust::ensure()?;
-        let key = cache::key(&[&build::recipe(self), &trust.identity()?]);
+        let key = cache::key(&[&build::recipe(self, &trust)?, &trust.identity()?]);
         let name = format!("{key}-{}-{}", cache::week(), self.file_name());
         let path = cache::entry(&name, |path| {
             eprintln!(
@@ -112,35 +112,57 @@ fn prune(name: &str) {
         let other = entry.file_name().to_string_lossy().into_owned();
         let old =
             same(name, &other) && number(&other) < number(name).map(|week| week.saturating_sub(4));
-        let partial =
-            ["tree", "raw", "partial"].iter().any(|e| path.extension() == Some(e.as_ref()));
         let day_old = || {
             let modified = entry.metadata().and_then(|m| m.modified()).ok();
             modified.and_then(|time| time.elapsed().ok()).is_some_and(|age| age.as_secs() > 86_400)
         };
-        if partial && day_old() {
+        if built(&path).is_some() && day_old() {
             clear_leftover(&path);
-        } else if old && !partial {
+        } else if old {
             // Another process may have been faster.
             let _ = cache::remove(&path);
         }
     }
 }
 
-/// Ends and removes what builds of images left behind that were killed.
+/// Removes what builds of images left behind that were killed.
 pub fn clear_leftovers() {
     for entry in std::fs::read_dir(cache::directory()).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if ["tree", "raw", "partial"].iter().any(|e| path.extension() == Some(e.as_ref())) {
-            clear_leftover(&path);
-        }
+        clear_leftover(&entry.path());
     }
+}
+
+/// The image that a folder or a file of the cache was to become when its build was killed.
+fn built(path: &std::path::Path) -> Option<&str> {
+    let name = path.file_name()?.to_str()?;
+    let folder = name.strip_prefix('.').and_then(|name| name.strip_suffix(".build"));
+    folder.unwrap_or(name).strip_suffix(".partial")
 }
 
 /// Removes one part of a build, unless somebody is at it; what stays, the next build reports.
 fn clear_leftover(path: &std::path::Path) {
-    let Some(name) = path.file_stem().and_then(|name| name.to_str()) else { return };
+    let Some(name) = built(path) else { return };
     if let Some(_lock) = cache::try_lock(name) {
-        let _ = if path.is_dir() { tree::clear(path) } else { cache::remove(path) };
+        let target = cache::directory().join(format!("{name}.partial"));
+        let _ = build::clear(&target).and_then(|()| cache::remove(&target));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::built;
+
+    #[test]
+    fn what_a_killed_build_left_is_told_from_images() {
+        for (name, expected) in [
+            (".1-2-x.qcow2.partial.build", Some("1-2-x.qcow2")),
+            ("1-2-x.qcow2.partial", Some("1-2-x.qcow2")),
+            ("1-2-x.qcow2", None),
+            ("locks", None),
+        ] {
+            assert_eq!(built(&Path::new("/cache").join(name)), expected, "{name}");
+        }
     }
 }

@@ -6,3 +6,11 @@ mod server;
 
 pub use archive::{LIVE_VERSION, SNAPSHOTS};
 pub use server::{Fault, FaultKind, Server};
+
+/// The archives as a tree of files, made now if this week's is not in the cache.
+///
+/// # Errors
+/// When they cannot be made.
+pub fn files() -> anyhow::Result<std::path::PathBuf> {
+    archive::ensure(&crate::image::Trust::ensure()?)
+}

@@ -1,24 +1,17 @@
-//! A guest's disk as a file: what file system is on it, and its growth.
-//!
-//! A guest cannot grow its own root here (the kernel wants CAP_SYS_RESOURCE for that), so the lab
-//! does what cloud-init's growpart and resizefs do on a real VM, before each boot.
+//! What an ext4's superblock says.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 
-use super::host;
-
-/// The first bytes of ext4's superblock, and where it lies.
+/// Where the superblock lies, and how much of it is read.
 const SUPERBLOCK: (u64, usize) = (1024, 0x154);
 
-/// The size of the ext4 file system that starts at the beginning of a disk, if there is one.
-pub(crate) fn ext4_size(disk: &Path) -> Result<Option<u64>> {
-    let file = File::open(disk).with_context(|| format!("cannot open {}", disk.display()))?;
+/// The size of the file system that starts at an offset, if there is one.
+pub(super) fn size(disk: &File, offset: u64) -> Result<Option<u64>> {
     let mut block = [0; SUPERBLOCK.1];
-    if file.read_exact_at(&mut block, SUPERBLOCK.0).is_err() {
+    if disk.read_exact_at(&mut block, offset + SUPERBLOCK.0).is_err() {
         // Too small to hold one.
         return Ok(None);
     }
@@ -34,26 +27,6 @@ fn size_in(block: &[u8; SUPERBLOCK.1]) -> Option<u64> {
     // With the feature `64bit` the count has an upper half.
     let high = if u32_at(0x60) & 0x80 != 0 { u32_at(0x150) } else { 0 };
     has_magic.then(|| (high << 32 | u32_at(0x04)).checked_mul(block_size))?
-}
-
-/// Grows the file system to the size of its disk.
-pub(crate) fn grow(disk: &Path) -> Result<()> {
-    let Some(size) = ext4_size(disk)? else {
-        return Ok(());
-    };
-    let whole = std::fs::metadata(disk)?.len();
-    if size >= whole / 4096 * 4096 {
-        return Ok(());
-    }
-    let mut check = host::command("e2fsck");
-    check.args(["-f", "-p"]).arg(disk);
-    let (status, _, stderr) = host::output(&mut check)?;
-    // 1: what was wrong has been repaired.
-    if !matches!(status, Some(0 | 1)) {
-        bail!("{}", host::failure(&check, status, &stderr));
-    }
-    host::finish(host::command("resize2fs").arg(disk))?;
-    Ok(())
 }
 
 #[cfg(test)]

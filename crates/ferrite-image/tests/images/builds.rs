@@ -1,0 +1,202 @@
+//! Real builds: a real image as the upstream one, packages from dated archives on loopback.
+
+use std::process::Command;
+
+use crate::support::{Bench, inside, said};
+use pve_lab::Place;
+use serde_json::{Value, json};
+
+/// Where identity, traces and sources would be.
+const LOOK: &str = "cat usr/share/ferrite-demo/version 2>/dev/null || echo none; \
+    cat etc/apt/sources.list.d/debian.sources etc/machine-id; readlink etc/resolv.conf; \
+    ls etc/ssh/ssh_host_* var/lib/apt/lists var/cache/apt usr/sbin/policy-rc.d \
+        var/lib/systemd/random-seed run tmp 2>/dev/null; \
+    find var/log -type f -size +0; find dev proc sys; ls etc/apt/sources.list";
+
+fn version(manifest: &Value, name: &str) -> Value {
+    let packages = manifest["packages"].as_array().unwrap();
+    packages.iter().find(|p| p["name"] == name).map_or(Value::Null, |p| p["version"].clone())
+}
+
+#[test]
+fn packages_come_from_the_snapshot_and_nothing_else_changes() {
+    let bench = Bench::new();
+    let first = bench.build(&bench.spec("20250101T000000Z", "disk: 4G\n"));
+    assert_eq!(version(&first, "ferrite-demo"), "1.0");
+    assert_ne!(version(&first, "qemu-guest-agent"), Value::Null);
+    assert_eq!(bench.outputs(), ["x.qcow2", "x.qcow2.json"]);
+    assert_eq!(first["output"]["disk_bytes"], 4_u64 << 30);
+    assert_eq!(first["inputs"]["source"]["checksum"], bench.checksum.as_str());
+    bench.assert_free("a build");
+
+    let (before, after) = (
+        inside(&bench.image, bench.folder.path(), &format!("{{ {LOOK}; }} || true")),
+        inside(&bench.path("out/x.qcow2"), bench.folder.path(), &format!("{{ {LOOK}; }} || true")),
+    );
+    assert!(before.starts_with("none\n") && before.contains("URIs: http://deb.debian.org/debian"));
+    assert_eq!(after, before.replacen("none\n", "1.0\n", 1));
+
+    let again = bench.build(&bench.spec("20250101T000000Z", "disk: 4G\n"));
+    assert_eq!(again["packages"], first["packages"], "a second build has other packages");
+    assert_eq!(again["inputs"], first["inputs"]);
+    let later = bench.build(&bench.spec("20250601T000000Z", ""));
+    assert_eq!(version(&later, "ferrite-demo"), "2.0");
+    assert_eq!(later["output"]["disk_bytes"], 3_u64 << 30);
+
+    let seen = bench.mirror.seen().join("\n");
+    for index in ["Translation", "Contents", "Sources"] {
+        assert!(!seen.contains(index), "{index} in {seen}");
+    }
+}
+
+#[test]
+fn files_and_commands_make_an_image_ones_own() {
+    let bench = Bench::new();
+    std::fs::write(bench.path("motd"), "from a file\n").unwrap();
+    let more = "files:\n  - {path: /etc/motd, source: motd}\n\
+        \x20 - {path: /etc/own/x, content: secret, mode: '0600'}\n\
+        commands:\n  - cat /etc/own/x >/etc/own/y\n  - invoke-rc.d ssh start\n";
+    let manifest = bench.build(&bench.spec("20250101T000000Z", more));
+    let told = "cat etc/motd etc/own/y; echo; stat -c '%a %u' etc/own/x";
+    let found = inside(&bench.path("out/x.qcow2"), bench.folder.path(), told);
+    assert_eq!(found, "from a file\nsecret\n600 0\n");
+    assert_eq!(
+        manifest["inputs"]["files"][1],
+        json!({
+            "path": "/etc/own/x",
+            "checksum": "sha256:2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b",
+        })
+    );
+    bench.assert_free("a service that was not to start");
+}
+
+#[test]
+fn failures_say_why_and_leave_nothing() {
+    let bench = Bench::new();
+    let demo = |more: &str| bench.spec("20250101T000000Z", more);
+    let other = bench.checksum.replace(&bench.checksum[7..12], "00000");
+    let packed = bench.path("packed.qcow2.xz");
+    std::fs::write(&packed, b"\xfd7zXZ\0\0\0rest").unwrap();
+    let layered = bench.path("layered.qcow2");
+    let made = Command::new("qemu-img")
+        .args(["create", "-q", "-f", "qcow2", "-F", "qcow2", "-b"])
+        .args([&bench.image, &layered])
+        .status();
+    assert!(made.unwrap().success());
+    bench.mirror.put("/gone.qcow2", Place::Status("404 Not Found".into()));
+    let image = std::fs::read(&bench.image).unwrap();
+    bench.mirror.put("/cut.qcow2", Place::Truncated(image, 1000));
+    let from = |place: &str, checksum: &str| {
+        format!("name: x\nsource: {{image: '{place}', checksum: '{checksum}'}}\n")
+    };
+    let sum_of = |path: &std::path::Path| {
+        let output = Command::new("sha256sum").arg(path).output().unwrap();
+        format!("sha256:{}", &String::from_utf8_lossy(&output.stdout)[..64])
+    };
+    let image = bench.image.display().to_string();
+    let rows = [
+        (
+            "wrong checksum",
+            from(&image, &other),
+            format!(
+                "{image} is not what the spec pins: it has {}, the spec says {other}; get the right \
+                 file, or look at the new one and pin it",
+                bench.checksum
+            ),
+        ),
+        (
+            "unknown package",
+            demo("").replace("[ferrite-demo]", "[no-such-thing]"),
+            "cannot install no-such-thing from 20250101T000000Z; name what is in that archive, or a \
+             later snapshot: "
+                .to_owned(),
+        ),
+        (
+            "a version that the snapshot has not",
+            demo("").replace("[ferrite-demo]", "[ferrite-demo=2.0]"),
+            "E: Version '2.0' for 'ferrite-demo' was not found".to_owned(),
+        ),
+        (
+            "no such snapshot",
+            bench.spec("20240101T000000Z", ""),
+            "cannot read the archives of 20240101T000000Z: ".to_owned(),
+        ),
+        (
+            "a packed image",
+            from(&packed.display().to_string(), &sum_of(&packed)),
+            "it is packed by xz; unpack it (xz --decompress)".to_owned(),
+        ),
+        (
+            "an image on top of another",
+            from(&layered.display().to_string(), &sum_of(&layered)),
+            "takes content from another file, which no checksum is known of".to_owned(),
+        ),
+        (
+            "no image at the address",
+            from(&bench.mirror.url("/gone.qcow2"), &bench.checksum),
+            "cannot fetch http".to_owned(),
+        ),
+        (
+            "an image that is cut off",
+            from(&bench.mirror.url("/cut.qcow2"), &bench.checksum),
+            "it ended after 1000 bytes".to_owned(),
+        ),
+        (
+            "a disk that is too small",
+            demo("disk: 1G\n"),
+            "the source's disk has 3072 MiB, which does not fit into 1024 MiB".to_owned(),
+        ),
+        (
+            "a command that fails",
+            demo("commands: ['echo no >&2; exit 3']\n"),
+            "the command 'echo no >&2; exit 3' failed in the image: ".to_owned(),
+        ),
+        (
+            "packages that change the sources",
+            demo("commands: ['rm /usr/sbin/qemu-ga']\n"),
+            "the image has no guest agent; add qemu-guest-agent to its packages".to_owned(),
+        ),
+        (
+            "no udev rule",
+            demo("commands: ['rm /usr/lib/udev/rules.d/*qemu-guest-agent.rules']\n"),
+            "the image has no udev rule that starts qemu-guest-agent".to_owned(),
+        ),
+    ];
+    for (name, spec, expected) in rows {
+        let output = bench.command(&spec).output().unwrap();
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(1), "{name}: {text}");
+        assert!(text.contains(&expected), "{name}: {text}");
+        assert_eq!(bench.outputs(), Vec::<String>::new(), "{name}");
+        bench.assert_free(name);
+    }
+}
+
+#[test]
+fn a_host_without_room_and_one_without_rights_are_told() {
+    let bench = Bench::new();
+    let build = bench.command(&bench.spec("20250101T000000Z", ""));
+    let words: Vec<_> = std::iter::once(build.get_program()).chain(build.get_args()).collect();
+    let script = "mount -t tmpfs -o size=200M tmpfs \"$0\" && exec \"$@\"";
+    let small = Command::new("unshare")
+        .args(["--mount", "sh", "-c", script])
+        .arg(bench.path("out"))
+        .args(&words)
+        .output()
+        .unwrap();
+    let text = said(&small);
+    assert!(
+        text.contains("/out/.x.qcow2.build has 2") && text.contains("MiB are needed"),
+        "{text}"
+    );
+    let user = Command::new("setpriv")
+        .args(["--reuid", "65534", "--clear-groups", "sh", "-c", "exec \"$0\" \"$@\" 2>&1"])
+        .args(&words)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&user.stdout).into_owned();
+    assert!(!user.status.success());
+    assert!(text.contains("root") || text.contains("Permission denied"), "{text}");
+    assert_eq!(bench.outputs(), Vec::<String>::new());
+    bench.assert_free("no room");
+}
