@@ -7,8 +7,8 @@
 use std::error::Error as StdError;
 use std::time::Duration;
 
-use reqwest::Response;
 use reqwest::redirect::Policy;
+use reqwest::{Response, Url};
 use thiserror::Error;
 use tokio::time::timeout;
 
@@ -28,8 +28,23 @@ pub struct Published {
 
 /// Why a file cannot be had.
 #[derive(Debug, Error)]
-#[error("{0}")]
-pub struct PublishedError(String);
+#[error("{reason}")]
+pub struct PublishedError {
+    reason: String,
+    status: Option<u16>,
+}
+
+impl PublishedError {
+    fn new(reason: String) -> Self {
+        Self { reason, status: None }
+    }
+
+    /// Whether the server says that there is no such file.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        matches!(self.status, Some(404 | 410))
+    }
+}
 
 impl Published {
     /// Asks for a file.
@@ -41,7 +56,7 @@ impl Published {
         let client = reqwest::Client::builder()
             .tls_backend_preconfigured(tls)
             .dns_resolver(dns::Resolver::default())
-            .redirect(Policy::limited(REDIRECTS))
+            .redirect(policy())
             .connect_timeout(CONNECT)
             // a file that is compressed where it is published stays so
             .no_gzip()
@@ -54,7 +69,8 @@ impl Published {
             .map_err(|error| told(&error.without_url()))?;
         let status = response.status();
         if !status.is_success() {
-            return Err(PublishedError(format!("the server says {status}")));
+            let reason = format!("the server says {status}");
+            return Err(PublishedError { reason, status: Some(status.as_u16()) });
         }
         Ok(Self { response, stall, received: 0 })
     }
@@ -72,16 +88,38 @@ impl Published {
     pub async fn piece(&mut self) -> Result<Option<Vec<u8>>, PublishedError> {
         let piece = timeout(self.stall, self.response.chunk()).await;
         let piece = piece.map_err(|_| silent(self.stall))?.map_err(|error| {
-            let PublishedError(why) = told(&error.without_url());
-            PublishedError(format!("it ended after {} bytes: {why}", self.received))
+            let PublishedError { reason, .. } = told(&error.without_url());
+            PublishedError::new(format!("it ended after {} bytes: {reason}", self.received))
         })?;
         self.received += piece.as_ref().map_or(0, |piece| piece.len() as u64);
         Ok(piece.map(Vec::from))
     }
 }
 
+/// Follows to where a file really is, but not from a protected connection to one that anybody on the
+/// way can change.
+fn policy() -> Policy {
+    Policy::custom(|attempt| {
+        let from = attempt.previous();
+        if from.len() > REDIRECTS {
+            return attempt.error(format!("it is sent elsewhere more than {REDIRECTS} times"));
+        }
+        match from.last().and_then(|from| weakened(from, attempt.url())) {
+            Some(reason) => attempt.error(reason),
+            None => attempt.follow(),
+        }
+    })
+}
+
+fn weakened(from: &Url, to: &Url) -> Option<String> {
+    (from.scheme() == "https" && to.scheme() != "https").then(|| {
+        let host = to.host_str().unwrap_or_default();
+        format!("it is sent from https to {}://{host}, which is refused", to.scheme())
+    })
+}
+
 fn silent(stall: Duration) -> PublishedError {
-    PublishedError(format!("nothing came for {} s", stall.as_secs()))
+    PublishedError::new(format!("nothing came for {} s", stall.as_secs()))
 }
 
 /// The innermost reason, which is what happened.
@@ -90,5 +128,27 @@ fn told(error: &(dyn StdError + 'static)) -> PublishedError {
     while let Some(source) = innermost.source() {
         innermost = source;
     }
-    PublishedError(innermost.to_string())
+    PublishedError::new(innermost.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn protection_is_not_given_up() {
+        for (from, to, refused) in [
+            ("https://a/x", "https://b/x", None),
+            ("http://a/x", "http://b/x", None),
+            ("http://a/x", "https://a/x", None),
+            (
+                "https://a/x",
+                "http://u:hush@a/x",
+                Some("it is sent from https to http://a, which is refused"),
+            ),
+        ] {
+            let reason = weakened(&from.parse().unwrap(), &to.parse().unwrap());
+            assert_eq!(reason.as_deref(), refused, "{from} {to}");
+        }
+    }
 }

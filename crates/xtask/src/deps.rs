@@ -59,9 +59,10 @@ fn is_allowed(folder: &str, other: &str, for_tests: bool) -> bool {
         "crates/secret" | "crates/xtask" => &[],
         "crates/ansible-module" | "crates/pve-types" | "crates/managed-node" => &["secret"],
         "crates/pve-client" | "inventory/pve_inventory" => &["pve-types", "pve-client", "secret"],
-        "crates/ferrite-image" => &["pve-client"],
+        "crates/images" => &["pve-client"],
+        "crates/ferrite-image" => &["images", "pve-client"],
         _ if folder.starts_with("modules/") => {
-            &["ansible-module", "managed-node", "pve-client", "pve-types", "secret"]
+            &["ansible-module", "images", "managed-node", "pve-client", "pve-types", "secret"]
         }
         // a new room has to be drawn before it may depend on anything
         _ => &[],
@@ -93,6 +94,11 @@ mod tests {
             ("tests/pve-lab", "pve-types", false, true),
             ("crates/ferrite-image", "pve-client", false, true),
             ("crates/ferrite-image", "managed-node", false, false),
+            ("crates/images", "pve-client", false, true),
+            ("crates/images", "pve-types", false, false),
+            ("crates/ferrite-image", "images", false, true),
+            ("crates/ferrite-image", "ansible-module", false, false),
+            ("modules/pve_image", "images", false, true),
             ("crates/new", "secret", false, false),
         ] {
             assert_eq!(is_allowed(folder, other, for_tests), allowed, "{folder} -> {other}");

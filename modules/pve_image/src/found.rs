@@ -2,7 +2,7 @@
 
 use pve_types::{NodeName, VolId};
 
-use crate::checksum::Checksum;
+use images::Checksum;
 
 /// The file that is meant, and what there is of it.
 #[derive(Debug, Clone, Default)]

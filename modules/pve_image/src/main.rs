@@ -4,9 +4,7 @@
 use std::process::ExitCode;
 
 mod apply;
-mod catalog;
 mod change;
-mod checksum;
 mod found;
 mod in_use;
 mod module;
@@ -24,7 +22,6 @@ mod show;
 mod source;
 mod target;
 mod transfer;
-mod unpack;
 mod verify;
 
 fn main() -> ExitCode {

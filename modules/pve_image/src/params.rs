@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
+use images::{Compression, Entry};
 use pve_client::ConnectOptions;
 use pve_types::{StorageId, VolId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::catalog::Entry;
 
 /// Keep image files on the storages of Proxmox VE.
 ///
@@ -164,4 +163,17 @@ pub(crate) enum Decompress {
     Bz2,
     /// With lzop, which only nodes know.
     Lzo,
+}
+
+impl Decompress {
+    /// What is decompressed here.
+    pub(crate) fn here(self) -> Option<Compression> {
+        match self {
+            Self::Xz => Some(Compression::Xz),
+            Self::Zst => Some(Compression::Zst),
+            Self::Gz => Some(Compression::Gz),
+            Self::Bz2 => Some(Compression::Bz2),
+            Self::Auto | Self::None | Self::Lzo => None,
+        }
+    }
 }

@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use ansible_module::Failure;
+use images::{Checksum, Entry};
 use pve_types::{NodeName, StorageId, VolId};
 
-use crate::catalog::Entry;
-use crate::checksum::Checksum;
 use crate::names::{self, COMPRESSIONS};
 use crate::params::{Content, Decompress, Params, State, Via};
 

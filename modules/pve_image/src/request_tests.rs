@@ -123,9 +123,13 @@ fn an_entry_of_the_catalog_is_an_address_with_a_name() {
         "publisher": "ubuntu", "release": "noble", "serial": "20251113", "checksum": SUM,
     });
     let request = Request::of(&params(&json!({"catalog": entry}))).unwrap();
-    let url = "https://cloud-images.ubuntu.com/noble/20251113/noble-server-cloudimg-amd64.img";
+    let url = "https://cloud-images.ubuntu.com/releases/noble/release-20251113/\
+               ubuntu-24.04-server-cloudimg-amd64.img";
     assert_eq!(request.origin, Some(Origin::Node { url: url.into(), compression: None }));
-    assert_eq!(request.called.as_deref(), Some("noble-server-cloudimg-amd64-20251113.qcow2"));
+    assert_eq!(
+        request.called.as_deref(),
+        Some("ubuntu-24.04-server-cloudimg-amd64-20251113.qcow2")
+    );
     assert_eq!(request.checksum.unwrap().to_string(), SUM);
     let here = Request::of(&params(&json!({"catalog": entry, "via": "controller"}))).unwrap();
     let source = Source::Url(url.to_owned());

@@ -7,14 +7,13 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use ansible_module::Failure;
+use images::{Algorithm, Checksum, Summer, Unpacked, unpack};
 use pve_client::Published;
 use tokio::sync::mpsc;
 
-use crate::checksum::{Checksum, Summer};
 use crate::params::Decompress;
 use crate::request::{Origin, Source, shown};
 use crate::target::Session;
-use crate::unpack::{Unpacked, unpack};
 
 /// A file as it will be on the storage.
 #[derive(Debug)]
@@ -93,7 +92,7 @@ fn unread(path: &Path, error: &std::io::Error) -> Failure {
 fn whole(path: &Path, wanted: Option<&Checksum>) -> Result<Prepared, Failure> {
     let mut file = File::open(path).map_err(|error| unread(path, &error))?;
     let size = size(path)?;
-    let algorithm = wanted.map_or("sha256", Checksum::algorithm);
+    let algorithm = wanted.map_or(Algorithm::Sha256, Checksum::algorithm);
     let mut summer = Summer::new(algorithm);
     std::io::copy(&mut file, &mut summer).map_err(|error| unread(path, &error))?;
     let checksum = summer.done();
@@ -110,8 +109,8 @@ fn unpacked(
     let input = File::open(path).map_err(|error| unread(path, &error))?;
     size(path)?;
     let mut file = unnamed(session)?;
-    let algorithm = wanted.map_or("sha256", Checksum::algorithm);
-    let unpacked = unpack(input, compression, algorithm, &mut file).map_err(|error| {
+    let algorithm = wanted.map_or(Algorithm::Sha256, Checksum::algorithm);
+    let unpacked = unpack(input, compression.here(), algorithm, &mut file).map_err(|error| {
         Failure::new(format!(
             "failed to decompress {} into {}: {error}",
             path.display(),
@@ -133,11 +132,11 @@ async fn fetched(
         |reason: &dyn Display| Failure::new(format!("failed to fetch {}: {reason}", shown(url)));
     let mut file = unnamed(session)?;
     let mut published = Published::open(url, session.stall).await.map_err(|e| failed(&e))?;
-    let algorithm = wanted.map_or("sha256", Checksum::algorithm);
+    let algorithm = wanted.map_or(Algorithm::Sha256, Checksum::algorithm);
     let (pieces, incoming) = mpsc::channel(8);
     let worker = tokio::task::spawn_blocking(move || {
         let input = Pieces { incoming, piece: Vec::new(), at: 0 };
-        unpack(input, compression, algorithm, &mut file).map(|unpacked| (file, unpacked))
+        unpack(input, compression.here(), algorithm, &mut file).map(|unpacked| (file, unpacked))
     });
     let cut = loop {
         match published.piece().await {

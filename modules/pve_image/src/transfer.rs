@@ -108,7 +108,7 @@ async fn download(
         .text("url", url)
         .text("content", session.request.content.word())
         .text("filename", name)
-        .maybe("checksum-algorithm", checksum.map(|sum| sum.algorithm()))
+        .maybe("checksum-algorithm", checksum.map(|sum| sum.algorithm().word()))
         .maybe("checksum", checksum.map(|sum| sum.hex()))
         .maybe("compression", compression);
     let upid = session.storage(node).download_url(&form).await?;
@@ -133,7 +133,7 @@ async fn upload(session: &mut Session, node: &NodeName, name: &str) -> Result<u6
         content: session.request.content.word(),
         filename: name,
         size: prepared.size,
-        checksum: Some((prepared.checksum.algorithm(), prepared.checksum.hex())),
+        checksum: Some((prepared.checksum.algorithm().word(), prepared.checksum.hex())),
         stall: session.stall,
     };
     let sent = session.storage(node).upload(&upload, &mut file, &mut |_| {}).await?;

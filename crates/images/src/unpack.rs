@@ -10,8 +10,8 @@ use lzma_rust2::XzReader;
 use ruzstd::decoding::StreamingDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 
-use crate::checksum::{Checksum, Summer};
-use crate::params::Decompress;
+use crate::checksum::{Algorithm, Checksum, Summer};
+use crate::compression::Compression;
 
 const CHUNK: usize = 128 << 10;
 /// How a whole file of xz ends, but for padding.
@@ -19,42 +19,43 @@ const XZ_FOOTER: &[u8] = b"YZ";
 
 /// What came out, and what went in.
 #[derive(Debug)]
-pub(crate) struct Unpacked {
+pub struct Unpacked {
     /// The size of what came out.
-    pub(crate) size: u64,
+    pub size: u64,
     /// Its checksum.
-    pub(crate) checksum: Checksum,
+    pub checksum: Checksum,
     /// The checksum of what went in.
-    pub(crate) published: Checksum,
+    pub published: Checksum,
 }
 
-/// Decompresses all of a file into another. `algorithm` is that of what goes in.
+/// Decompresses all of a file into another, or copies it if it is not compressed, and goes to the
+/// beginning of what came out. `algorithm` is that of what goes in.
 ///
 /// # Errors
 /// When it is not compressed so, ends early, or there is no room.
-pub(crate) fn unpack(
+pub fn unpack(
     input: impl Read,
-    compression: Decompress,
-    algorithm: &str,
+    compression: Option<Compression>,
+    algorithm: Algorithm,
     output: &mut File,
 ) -> io::Result<Unpacked> {
     let mut tee = Tee { input, summer: Summer::new(algorithm), end: Vec::new() };
-    let mut out = Sparse { file: output, size: 0, summer: Summer::new("sha256") };
+    let mut out = Sparse { file: output, size: 0, summer: Summer::new(Algorithm::Sha256) };
     {
         // decoders read single bytes; the checksum is of what went by in any case
         let mut buffered = BufReader::with_capacity(CHUNK, &mut tee);
         match compression {
-            Decompress::Xz => out.fill(&mut XzReader::new(&mut buffered, true))?,
-            Decompress::Gz => out.fill(&mut MultiGzDecoder::new(&mut buffered))?,
-            Decompress::Bz2 => out.fill(&mut MultiBzDecoder::new(&mut buffered))?,
-            Decompress::Zst => frames(&mut buffered, &mut out)?,
-            Decompress::Auto | Decompress::None | Decompress::Lzo => out.fill(&mut buffered)?,
+            Some(Compression::Xz) => out.fill(&mut XzReader::new(&mut buffered, true))?,
+            Some(Compression::Gz) => out.fill(&mut MultiGzDecoder::new(&mut buffered))?,
+            Some(Compression::Bz2) => out.fill(&mut MultiBzDecoder::new(&mut buffered))?,
+            Some(Compression::Zst) => frames(&mut buffered, &mut out)?,
+            None => out.fill(&mut buffered)?,
         }
         // what stands after the end belongs to the file as well
         io::copy(&mut buffered, &mut io::sink())?;
     }
     // the decoder is content when the index and the footer are missing; the file is not whole then
-    if compression == Decompress::Xz && !tee.end.ends_with(XZ_FOOTER) {
+    if compression == Some(Compression::Xz) && !tee.end.ends_with(XZ_FOOTER) {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     out.file.set_len(out.size)?;
@@ -154,19 +155,19 @@ mod tests {
         output.stdout
     }
 
-    fn unpacked(bytes: &[u8], compression: Decompress) -> io::Result<(Vec<u8>, Unpacked)> {
+    fn unpacked(bytes: &[u8], compression: Compression) -> io::Result<(Vec<u8>, Unpacked)> {
         let mut file = tempfile::tempfile().unwrap();
-        let unpacked = unpack(bytes, compression, "sha512", &mut file)?;
+        let unpacked = unpack(bytes, Some(compression), Algorithm::Sha512, &mut file)?;
         let mut all = Vec::new();
         file.read_to_end(&mut all).unwrap();
         Ok((all, unpacked))
     }
 
-    const FORMATS: [(&str, Decompress); 4] = [
-        ("xz", Decompress::Xz),
-        ("zstd", Decompress::Zst),
-        ("gzip", Decompress::Gz),
-        ("bzip2", Decompress::Bz2),
+    const FORMATS: [(&str, Compression); 4] = [
+        ("xz", Compression::Xz),
+        ("zstd", Compression::Zst),
+        ("gzip", Compression::Gz),
+        ("bzip2", Compression::Bz2),
     ];
 
     /// An image as images are: something, nothing for long, something.
@@ -187,10 +188,10 @@ mod tests {
             let twice = [packed.clone(), packed.clone()].concat();
             let (all, told) = unpacked(&packed, compression).unwrap();
             assert!(all == image, "{program}");
-            let mut sum = Summer::new("sha256");
+            let mut sum = Summer::new(Algorithm::Sha256);
             sum.add(&image);
             assert_eq!((told.size, told.checksum), (4_000_000, sum.done()), "{program}");
-            let mut sum = Summer::new("sha512");
+            let mut sum = Summer::new(Algorithm::Sha512);
             sum.add(&packed);
             assert_eq!(told.published, sum.done(), "{program}");
             assert!(unpacked(&twice, compression).unwrap().0 == [&image[..], &image].concat());
@@ -202,7 +203,7 @@ mod tests {
         use std::os::unix::fs::MetadataExt;
         let packed = compressed("gzip", &image());
         let mut file = tempfile::tempfile().unwrap();
-        unpack(&packed[..], Decompress::Gz, "sha256", &mut file).unwrap();
+        unpack(&packed[..], Some(Compression::Gz), Algorithm::Sha256, &mut file).unwrap();
         let data = file.metadata().unwrap();
         assert!(data.len() == 4_000_000 && data.blocks() * 512 < 1_500_000, "{}", data.blocks());
     }
