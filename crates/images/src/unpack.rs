@@ -217,6 +217,8 @@ mod tests {
                 let cut = unpacked(&packed[..length], compression);
                 assert!(cut.is_err(), "{program} of {length} of {} bytes", packed.len());
             }
+            let followed = [&packed[..], b"something else entirely"].concat();
+            assert!(unpacked(&followed, compression).is_err(), "{program} and more");
             let mut broken = packed.clone();
             broken[packed.len() / 2] ^= 0x55;
             assert!(unpacked(&broken, compression).is_err(), "{program} broken");

@@ -188,6 +188,17 @@ mod tests {
     }
 
     #[test]
+    fn an_entry_of_the_catalog_is_called_the_same_by_the_tool() {
+        let checksum = format!("sha512:{}", "0123456789abcdef".repeat(8)).parse().unwrap();
+        for name in ["debian-13-genericcloud-amd64-20251117-2299.qcow2", "talos-v1.11.5.raw"] {
+            let (url, name) = (String::new(), name.to_owned());
+            let pinned = images::Pinned { url, name, checksum: Clone::clone(&checksum) };
+            let ours = by_content(Content::Import, &pinned.name, Some(pinned.checksum.hex()));
+            assert_eq!(ours, pinned.file_name());
+        }
+    }
+
+    #[test]
     fn the_last_part_of_an_address_is_its_files_name() {
         for (place, name) in [
             ("https://h/a/b.qcow2", "b.qcow2"),

@@ -173,6 +173,23 @@ fn an_entry_of_the_catalog_is_checked_before_anyone_is_asked() {
 }
 
 #[test]
+fn an_entry_of_the_catalog_comes_from_its_mirror() {
+    let bench = bench();
+    let image = bytes(5, 50_000);
+    let (origin, _) = published(Place::Status("404 Not Found".into()), &image);
+    let file = "noble/release-20251113/ubuntu-24.04-server-cloudimg-amd64.img";
+    origin.put(&format!("/{file}"), Place::File(image.clone()));
+    let entry = json!({"publisher": "ubuntu", "release": "noble", "serial": "20251113",
+        "mirror": origin.url(""), "checksum": sum(&image)});
+    let task = json!({"storage": "local", "catalog": entry});
+    let name = named("ubuntu-24.04-server-cloudimg-amd64-20251113", &image, ".qcow2");
+    let cycle = check_apply_again(&bench.module(task), || files(&bench));
+    assert_eq!(cycle.check.plan(), [format!("download local:import/{name} to pve1")]);
+    let volid = format!("local:import/{name}");
+    assert_eq!(std::fs::read(bench.lab.file("pve1", &volid)).unwrap(), image);
+}
+
+#[test]
 fn a_password_in_an_address_is_shown_nowhere() {
     let (origin, task) = published(Place::Status("404 Not Found".into()), b"x");
     let url = origin.url("/x.raw").replace("http://", "http://user:hush-hush@");
