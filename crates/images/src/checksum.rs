@@ -1,7 +1,9 @@
 //! Checksums of files: `sha256:...` and `sha512:...`.
 
 use std::fmt;
+use std::fs::File;
 use std::io::{self, Write};
+use std::path::Path;
 use std::str::FromStr;
 
 use sha2::{Digest, Sha256, Sha512};
@@ -59,6 +61,16 @@ impl Checksum {
         let fits =
             hex.len() == algorithm.digits() && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
         fits.then(|| Self { algorithm, hex: hex.to_ascii_lowercase() })
+    }
+
+    /// That of a file.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn of_file(path: &Path, algorithm: Algorithm) -> io::Result<Self> {
+        let mut summer = Summer::new(algorithm);
+        io::copy(&mut File::open(path)?, &mut summer)?;
+        Ok(summer.done())
     }
 
     /// How it is computed.
@@ -164,6 +176,9 @@ mod tests {
     fn checksums_are_read_and_written() {
         let empty = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         assert_eq!(Summer::new(Algorithm::Sha256).done().to_string(), empty);
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let sum = Checksum::of_file(file.path(), Algorithm::Sha256).unwrap();
+        assert_eq!(sum.to_string(), empty);
         assert_eq!(empty.to_ascii_lowercase().parse::<Checksum>().unwrap().to_string(), empty);
         let long: Checksum = format!("sha512:{}", "AB".repeat(64)).parse().unwrap();
         assert_eq!((long.algorithm().word(), long.prefix()), ("sha512", "abababababab"));

@@ -4,7 +4,7 @@
 //! wrong or interrupted is never found under the name. Memory does not grow with it, and only a lack
 //! of progress ends a transfer.
 
-use std::fs::{File, Permissions};
+use std::fs::Permissions;
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -116,8 +116,9 @@ pub async fn fetch(
     let Fetch { url, wanted, to, .. } = what;
     let unwritten = |source| FetchError::Write { path: to.to_owned(), source };
     if to.exists() {
-        let (found, size) = sum_of(to, wanted.algorithm()).map_err(unwritten)?;
+        let found = Checksum::of_file(to, wanted.algorithm()).map_err(unwritten)?;
         if found == *wanted {
+            let size = to.metadata().map_err(unwritten)?.len();
             return Ok(Fetched::Present(size));
         }
         if !what.replace {
@@ -197,13 +198,6 @@ async fn receive(
         progress(Progress { done, total });
     }
     Ok((summer.done(), done))
-}
-
-/// The checksum and the size of a file.
-fn sum_of(path: &Path, algorithm: Algorithm) -> io::Result<(Checksum, u64)> {
-    let mut summer = Summer::new(algorithm);
-    let size = io::copy(&mut File::open(path)?, &mut summer)?;
-    Ok((summer.done(), size))
 }
 
 /// An address without what may be a password in it.

@@ -6,7 +6,6 @@
 
 mod apt;
 mod bootstrap;
-mod checksum;
 mod chroot;
 mod clean;
 mod manifest;
@@ -19,6 +18,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use images::{Algorithm, Checksum};
 use serde_json::json;
 
 pub use manifest::path as manifest_path;
@@ -193,7 +193,7 @@ fn write_files(spec: &Spec, inside: &Chroot) -> Result<Vec<(String, String)>> {
         install.args(["-D", &mode, &format!("{}/{name}", chroot::OWN), &file.path]);
         program::finish(&mut install)
             .with_context(|| format!("cannot write {} in the image", file.path))?;
-        let sum = checksum::of_file(&staged, checksum::Summer::sha256())?;
+        let sum = Checksum::of_file(&staged, Algorithm::Sha256)?;
         written.push((file.path.clone(), sum.to_string()));
     }
     Ok(written)
@@ -209,7 +209,7 @@ fn finish(spec: &Spec, disk: &Path, inside: &Contents, output: &Path, work: &Wor
         .arg(disk)
         .arg(&packed);
     program::finish(&mut convert)?;
-    let sum = checksum::of_file(&packed, checksum::Summer::sha256())?;
+    let sum = Checksum::of_file(&packed, Algorithm::Sha256)?;
     let told = json!({
         "file": output.file_name().unwrap_or_default().to_string_lossy(),
         "format": "qcow2",

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use images::{Checksum, Summer};
 use pve_client::Published;
 use serde_json::Value;
 
-use super::checksum::{self, Checksum, Summer};
 use super::room;
 use super::spec::is_address;
 use super::work::Work;
@@ -36,7 +36,8 @@ pub(super) fn disk(place: &str, expected: &Checksum, work: &Work) -> Result<Path
         (file, found)
     } else {
         let path = PathBuf::from(place);
-        let found = checksum::of_file(&path, Summer::like(expected))?;
+        let found = Checksum::of_file(&path, expected.algorithm())
+            .with_context(|| format!("cannot read {place}"))?;
         (path, found)
     };
     if found != *expected {
@@ -56,7 +57,7 @@ fn fetch(url: &str, expected: &Checksum, target: &Path) -> Result<Checksum> {
             room::on_host(folder, size)?;
         }
         let mut file = File::create(target)?;
-        let mut summer = Summer::like(expected);
+        let mut summer = Summer::new(expected.algorithm());
         while let Some(piece) = published.piece().await? {
             summer.add(&piece);
             file.write_all(&piece).context("cannot keep it")?;

@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use images::Checksum;
 use serde::Deserialize;
-
-use super::checksum::Checksum;
 
 const MIB: u64 = 1 << 20;
 
