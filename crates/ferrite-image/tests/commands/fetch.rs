@@ -21,7 +21,7 @@ fn name(content: &[u8]) -> String {
 }
 
 #[test]
-fn what_is_pinned_is_fetched_once() {
+fn b45_what_is_pinned_is_fetched_once_and_no_other_is_taken_for_it() {
     let image = image();
     let bench = Bench::trixie(&[(SERIAL, &image)]);
     let name = name(&image);

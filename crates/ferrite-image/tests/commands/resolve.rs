@@ -128,7 +128,7 @@ fn a_new_name_becomes_an_entry() {
 }
 
 #[test]
-fn b45_a_moving_target_is_refused() {
+fn a_moving_target_is_refused() {
     let bench = Bench::trixie(&[OLD, NEW]);
     for (catalog, problem) in [
         (
