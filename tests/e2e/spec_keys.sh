@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # what is not a guest's setting, or is the task's to decide and not the spec's
-not_in_specs='api_.*|ca_path|validate_certs|name|state|pool|cipassword|update_password|delete|update|force|purge|destroy_unreferenced_disks|wait_for|wait_timeout|shutdown_timeout|address_net|address_family'
+not_in_specs='digest|api_.*|ca_path|validate_certs|name|state|pool|cipassword|update_password|delete|update|force|purge|destroy_unreferenced_disks|wait_for|wait_timeout|shutdown_timeout|address_net|address_family'
 # where a guest comes from and where it goes, which is said in a task
 not_in_specs+='|archive|clone|format|full|newid|snapname|storage|target|template|unique|migrate|online|with_local_disks|targetstorage|move|revert|timeout'
 
