@@ -50,6 +50,9 @@ pub(crate) struct Returned {
     pub(crate) name: String,
     /// The checksum of the source as it is published, if it is known.
     pub(crate) checksum: Option<String>,
+    /// The nodes that are meant, in check mode too: each that has the storage, or one of those that
+    /// share it.
+    pub(crate) nodes: Vec<NodeName>,
     /// The file on each node that has it.
     pub(crate) images: Vec<Image>,
     /// The tasks of PVE that this run started or waited for.
@@ -102,6 +105,7 @@ pub(crate) fn returned(found: &Found, session: &Session) -> Returned {
         storage: session.request.storage.clone(),
         name: found.name.clone(),
         checksum,
+        nodes: found.copies.iter().map(|copy| copy.node.clone()).collect(),
         images,
         upids: session.upids.clone(),
     }

@@ -110,6 +110,7 @@ fn each_node_gets_a_copy_of_its_own_and_a_shared_storage_one() {
     assert_eq!(rest.plan(), [format!("download local:{name} to pve1")]);
     assert_eq!(rest.warnings(), ["node pve3 is offline and was passed over"]);
     assert_eq!(rest.ok()["images"].as_array().unwrap().len(), 2);
+    assert_eq!(rest.result["nodes"], json!(["pve1", "pve2"]));
     let failed = bench.module(also(&task, json!({"nodes": ["pve3", "pve9"]}))).run();
     let message = failed.failed();
     assert!(
