@@ -43,6 +43,14 @@ impl TaskHandle {
         self.failure.clone().map_or(Ok(()), Err)
     }
 
+    /// Fails if the task was told to stop.
+    pub(crate) fn interrupted(&self) -> Result<(), String> {
+        match self.shared.state().tasks.get(&self.upid) {
+            Some(task) if task.interrupted => Err("interrupted by signal".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
     /// Adds a line to the log.
     pub(crate) fn log(&self, line: impl AsRef<str>) {
         self.shared.state().tasks.log(&self.upid, line.as_ref());

@@ -158,7 +158,7 @@ pub(crate) fn check_value(name: &str, value: &str, property: &Property) -> Resul
             Some(keys) => property::check(name, value, keys),
             None => formats::check(format, value),
         };
-        return checked.map_err(|text| format!("invalid format - {text}\n"));
+        checked.map_err(|text| format!("invalid format - {text}\n"))?;
     }
     formats::check_limits(property, value)
 }

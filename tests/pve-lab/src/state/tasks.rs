@@ -21,6 +21,9 @@ pub(crate) struct Task {
     /// `OK`, `WARNINGS: n` or the error; nothing while it runs.
     pub(crate) exitstatus: Option<String>,
     pub(crate) log: Vec<String>,
+    /// Whether it was told to stop.
+    #[serde(skip)]
+    pub(crate) interrupted: bool,
 }
 
 /// All tasks, oldest first.
@@ -58,6 +61,7 @@ impl Tasks {
             endtime: None,
             exitstatus: None,
             log: Vec::new(),
+            interrupted: false,
         });
         upid
     }
@@ -65,6 +69,13 @@ impl Tasks {
     /// A task by its UPID.
     pub(crate) fn get(&self, upid: &str) -> Option<&Task> {
         self.list.iter().rev().find(|task| task.upid == upid)
+    }
+
+    /// Tells a task to stop, which it does when it next asks.
+    pub(crate) fn interrupt(&mut self, upid: &str) {
+        if let Some(task) = self.list.iter_mut().rev().find(|task| task.upid == upid) {
+            task.interrupted = true;
+        }
     }
 
     /// Adds a line to a task's log.

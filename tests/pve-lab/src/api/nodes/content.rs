@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::call::{Call, Route};
 use super::super::error::{ApiError, ApiResult};
+use super::download::PARTIAL;
 use super::qemu::volumes;
 use crate::driver::VolumeFormat;
 use crate::state::storage::{Storage, Volume, folder};
@@ -45,6 +46,8 @@ fn rows(call: &Call, storage: &Storage, content: &str) -> Vec<Value> {
             Some(vmid) => files.extend(
                 fs::read_dir(&path).into_iter().flatten().flatten().map(|e| (Some(vmid), e.path())),
             ),
+            // the endings of such names are none that PVE lists
+            None if path.to_string_lossy().contains(PARTIAL) => {}
             None if path.is_file() => files.push((None, path)),
             None => {}
         }

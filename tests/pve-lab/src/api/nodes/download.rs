@@ -6,13 +6,15 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::json;
-use sha2::{Digest, Sha256, Sha512};
-use tempfile::NamedTempFile;
+use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 
 use super::super::call::{Call, Route, TaskHandle};
 use super::super::error::{ApiError, ApiResult, ErrorBody};
 use super::fetch::fetch;
 use crate::state::storage::{Storage, Volume};
+
+/// What the name of a file goes on with while the file still comes.
+pub(super) const PARTIAL: &str = ".tmp_dwnl.";
 
 pub(crate) const ROUTES: &[Route] = &[
     ("POST", "/nodes/{node}/storage/{storage}/upload", upload),
@@ -76,6 +78,9 @@ fn upload(call: Call) -> ApiResult {
         task.log(format!("starting file import from: {shown}"));
         verify(task, spool.path(), wanted.as_ref())?;
         if content == "import" && name.ends_with(".qcow2") && !is_qcow2(spool.path()) {
+            task.log(format!(
+                "command '/usr/bin/qemu-img info '--output=json' {shown} -f qcow2' failed: exit code 1"
+            ));
             return Err(format!(
                 "qemu-img: Could not open '{shown}': Image is not in qcow2 format"
             ));
@@ -119,17 +124,21 @@ fn sum_of(call: &Call) -> Option<(String, String)> {
 
 fn verify(task: &TaskHandle, file: &Path, wanted: Option<&(String, String)>) -> Result<(), String> {
     let Some((algorithm, expected)) = wanted else { return Ok(()) };
-    task.log("calculating checksum...");
+    let calculating = "calculating checksum...";
     let mut file = fs::File::open(file).map_err(|e| e.to_string())?;
     let got = match algorithm.as_str() {
+        "sha224" => sum::<Sha224>(&mut file),
         "sha256" => sum::<Sha256>(&mut file),
+        "sha384" => sum::<Sha384>(&mut file),
         "sha512" => sum::<Sha512>(&mut file),
         other => return Err(format!("the lab does not know checksums of {other}")),
     };
     let got = got.map_err(|e| e.to_string())?;
-    if got != *expected {
+    if !got.eq_ignore_ascii_case(expected) {
+        task.log(calculating);
         return Err(format!("checksum mismatch: got '{got}' != expect '{expected}'"));
     }
+    task.log(format!("{calculating}OK, checksum verified"));
     Ok(())
 }
 
@@ -174,14 +183,21 @@ fn download(call: Call) -> ApiResult {
         }
         let folder = to.parent().unwrap_or(&to).to_owned();
         fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
-        let mut partial = NamedTempFile::new_in(folder).map_err(|e| e.to_string())?;
+        let mut partial = tempfile::Builder::new()
+            .prefix(&format!("{name}{PARTIAL}"))
+            .tempfile_in(folder)
+            .map_err(|e| e.to_string())?;
         let failed = |text: String| format!("download failed: {text}");
         let mut answer = fetch("GET", &url).map_err(failed)?;
         if answer.status >= 400 {
             return Err(failed(format!("ERROR {}: {}.", answer.status, answer.reason)));
         }
         answer
-            .save(partial.as_file_mut(), |saved| task.log(format!("{}K ..........", saved >> 10)))
+            .save(
+                partial.as_file_mut(),
+                |saved| task.log(format!("{}K ..........", saved >> 10)),
+                || task.interrupted(),
+            )
             .map_err(failed)?;
         verify(task, partial.path(), wanted.as_ref())?;
         if let Some(compression) = &compression {

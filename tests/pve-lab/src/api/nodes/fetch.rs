@@ -1,13 +1,15 @@
 //! Fetching what is at an address, with wget's and LWP's words for what goes wrong. Plain HTTP only:
 //! the lab has no way out, and what it is to fetch is served by tests.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often an address may send elsewhere.
 const REDIRECTS: u32 = 5;
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a read may keep a task from seeing that it shall stop.
+const GLANCE: Duration = Duration::from_millis(100);
 
 /// An answer whose body is still to be read.
 pub(super) struct Answer {
@@ -85,21 +87,31 @@ fn once(method: &str, url: &str) -> Result<(Answer, Option<String>), String> {
 }
 
 impl Answer {
-    /// Writes the body somewhere, in pieces; each is told of.
+    /// Writes the body somewhere, in pieces; each is told of. It is asked again and again whether to
+    /// go on, also while nothing comes.
     pub(super) fn save(
         &mut self,
         to: &mut impl Write,
         mut each: impl FnMut(u64),
+        go_on: impl Fn() -> Result<(), String>,
     ) -> Result<u64, String> {
+        self.body.get_ref().set_read_timeout(Some(GLANCE)).map_err(|e| e.to_string())?;
+        let mut heard = Instant::now();
         let mut chunk = vec![0; 64 << 10];
         let mut saved = 0;
         loop {
             let left = self.length.map_or(u64::MAX, |length| length - saved);
             let most = usize::try_from(left).unwrap_or(chunk.len()).min(chunk.len());
-            let read = if most == 0 { 0 } else { self.body.read(&mut chunk[..most]).unwrap_or(0) };
+            go_on()?;
+            let read = match self.body.read(&mut chunk[..most]) {
+                Ok(read) => read,
+                Err(error) if is_silence(&error) && heard.elapsed() < PATIENCE => continue,
+                Err(_) => 0,
+            };
             if read == 0 {
                 break;
             }
+            heard = Instant::now();
             to.write_all(&chunk[..read]).map_err(|error| error.to_string())?;
             saved += read as u64;
             each(saved);
@@ -111,4 +123,8 @@ impl Answer {
             _ => Ok(saved),
         }
     }
+}
+
+fn is_silence(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }

@@ -110,6 +110,7 @@ fn stop(call: Call) -> ApiResult {
     if task.user != call.who.user {
         call.require(&format!("/nodes/{}", call.node()), "Sys.Modify")?;
     }
-    // the lab's tasks are too short to be stopped
+    // only those that wait for others ask; the rest are too short to be stopped
+    call.state().tasks.interrupt(&task.upid);
     NOTHING
 }
