@@ -167,3 +167,28 @@ fn a_digest_that_is_not_the_one_read_before_stops_everything() {
     let bad = task("abc").run();
     assert!(bad.failed().contains("digest"), "{}", bad.failed());
 }
+
+/// The names of the options of `proxmox_kvm`, community.proxmox 1.4.
+const PEER: &str = include_str!("../fixtures/proxmox_kvm.txt");
+
+#[test]
+fn every_option_of_proxmox_kvm_is_taken_or_answered() {
+    let bench = bench();
+    let described = bench.module(json!({})).run_plain(&["--describe"]);
+    let described: serde_json::Value = serde_json::from_str(&described.stdout).unwrap();
+    let options = described["DOCUMENTATION"]["options"].as_object().unwrap();
+    let known = |name: &str| {
+        options.contains_key(name)
+            || options.values().any(|option| {
+                option["aliases"].as_array().into_iter().flatten().any(|alias| alias == name)
+            })
+    };
+    let mut unknown = Vec::new();
+    for name in PEER.lines().filter(|name| !known(name)) {
+        let outcome = bench.module(json!({"vmid": 201, name: "x"})).run();
+        assert!(outcome.failed().contains(&format!(" {name}: ")), "{}", outcome.failed());
+        unknown.push(name);
+    }
+    assert_eq!(PEER.lines().count(), 86);
+    assert_eq!(unknown, ["lock", "skiplock", "update_unsafe"]);
+}
