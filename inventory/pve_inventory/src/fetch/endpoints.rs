@@ -15,13 +15,13 @@ use pve_client::{Client, Error};
 use pve_types::NodeName;
 use tokio::time::{Instant, sleep};
 
-use crate::limit::{Limit, Place};
+use crate::limit::{FIRST, Limit, Place};
 
 /// How long an endpoint that has never answered is waited for before another one is asked as well.
 const HEDGE: Duration = Duration::from_millis(1500);
-/// How long a guest may be silent before its endpoint's place is given to another call: it waits for
-/// the guest then, and not for the server.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// An endpoint passes calls on to nodes that have limits of their own; of so many nodes that are busy
+/// each gets its share.
+const SHARES: usize = 3;
 
 /// What is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,17 +132,22 @@ impl Endpoints {
         node: &NodeName,
         call: impl AsyncFn(&Client) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let limits = Rc::clone(
-            self.nodes
-                .borrow_mut()
-                .entry(node.clone())
-                .or_insert_with(|| Rc::new(Limits::new(self.cap))),
-        );
+        let limits = self.limits(node);
         let place = limits.of(ask).enter().await;
         let started = Instant::now();
+        let result = patient(self.chosen(ask, &call), ask, place, started).await;
+        result.map_err(|mut errors| errors.remove(0))
+    }
+
+    /// Asks the endpoint that has the least to do, or another one when that does not work.
+    async fn chosen<T>(
+        &self,
+        ask: Ask,
+        call: &impl AsyncFn(&Client) -> Result<T, Error>,
+    ) -> Result<T, Vec<Error>> {
         let chosen = self.choose();
         let result = if self.list[chosen].state.get() == State::Alive || self.list.len() == 1 {
-            let result = self.at(chosen, ask, &call).await;
+            let result = self.at(chosen, ask, call).await;
             match result {
                 Err(error) if self.list.len() > 1 && is_dead(&error) => {
                     self.list[chosen].state.set(State::Dead);
@@ -153,18 +158,32 @@ impl Endpoints {
         } else {
             let order: Vec<usize> =
                 [chosen].into_iter().chain(self.by_state(State::Alive)).collect();
-            self.raced(&order, ask, &call).await
+            self.raced(&order, ask, call).await
         };
-        let result = match result {
+        match result {
             // one that has died since is passed over as well
             Err(errors) if self.list.len() > 1 && errors.iter().all(is_dead) => {
                 let others: Vec<usize> = self.by_state(State::Alive).collect();
-                if others.is_empty() { Err(errors) } else { self.raced(&others, ask, &call).await }
+                if others.is_empty() { Err(errors) } else { self.raced(&others, ask, call).await }
             }
             result => result,
-        };
-        place.answered(started.elapsed());
-        result.map_err(|mut errors| errors.remove(0))
+        }
+    }
+
+    /// The limits of a node.
+    fn limits(&self, node: &NodeName) -> Rc<Limits> {
+        let mut nodes = self.nodes.borrow_mut();
+        if let Some(limits) = nodes.get(node) {
+            return Rc::clone(limits);
+        }
+        let limits = Rc::new(Limits::new(self.cap));
+        nodes.insert(node.clone(), Rc::clone(&limits));
+        let floor = FIRST * nodes.len().div_ceil(self.list.len()).min(SHARES);
+        for endpoint in &self.list {
+            endpoint.limits.calls.at_least(floor);
+            endpoint.limits.agents.at_least(floor);
+        }
+        limits
     }
 
     fn by_state(&self, state: State) -> impl Iterator<Item = usize> {
@@ -220,15 +239,7 @@ impl Endpoints {
         let endpoint = &self.list[index];
         let _load = Load::on(&endpoint.load);
         let place = endpoint.limits.of(ask).enter().await;
-        let started = Instant::now();
-        let result = match ask {
-            Ask::Cluster => {
-                let result = call(&endpoint.client).await;
-                place.answered(started.elapsed());
-                result
-            }
-            Ask::Agent => patient(call(&endpoint.client), place, started).await,
-        };
+        let result = patient(call(&endpoint.client), ask, place, Instant::now()).await;
         if result.as_ref().err().is_none_or(|error| !is_dead(error)) {
             endpoint.state.set(State::Alive);
         }
@@ -236,17 +247,27 @@ impl Endpoints {
     }
 }
 
-/// Waits for a guest, which after a while is not the endpoint's business any more.
-async fn patient<T>(call: impl Future<Output = T>, place: Place<'_>, started: Instant) -> T {
+/// Waits for an answer. A guest that takes long is not the server's business any more, and gives its
+/// place to another call.
+async fn patient<T>(
+    call: impl Future<Output = T>,
+    ask: Ask,
+    mut place: Place<'_>,
+    started: Instant,
+) -> T {
     let mut call = std::pin::pin!(call);
-    tokio::select! {
-        answer = &mut call => {
-            place.answered(started.elapsed());
-            return answer;
+    if ask == Ask::Agent {
+        tokio::select! {
+            answer = &mut call => {
+                place.answered(started.elapsed());
+                return answer;
+            }
+            () = sleep(place.patience()) => place.step_out(),
         }
-        () = sleep(PATIENCE) => drop(place),
     }
-    call.await
+    let answer = call.await;
+    place.answered(started.elapsed());
+    answer
 }
 
 /// Whether it is the endpoint that does not work, and not what is behind it.
