@@ -96,7 +96,7 @@ fn thousand() {
                 row(name, &format!("community.proxmox, {words}"), &plugin, 0);
                 println!("\nfaster by: {:.1}\n", ratio(&plugin, &run));
             }
-            None => println!("community.proxmox, {words}: not installed\n"),
+            None => println!("community.proxmox, {words}: not to be had\n"),
         }
     }
 }

@@ -98,7 +98,7 @@ pub(crate) fn yardstick(lab: &Lab, places: usize) -> Command {
 }
 
 /// The plugin of community.proxmox, if `FERRITE_PLUGIN_BIN` names the folder of an ansible-inventory
-/// that has it.
+/// that has it; with workers only if its version has them.
 pub(crate) fn plugin(lab: &Lab, workers: Option<usize>) -> Option<Command> {
     let bin = std::env::var("FERRITE_PLUGIN_BIN").ok()?;
     let (id, secret) = lab.token();
@@ -111,12 +111,23 @@ pub(crate) fn plugin(lab: &Lab, workers: Option<usize>) -> Option<Command> {
     );
     let file = lab.dir().join("bench.proxmox.yml");
     std::fs::write(&file, text).ok()?;
-    let mut command = Command::new(format!("{bin}/ansible-inventory"));
-    command.args(["--list", "-i"]).arg(file).env("PATH", format!("{bin}:/usr/bin:/bin"));
-    command.env("HOME", lab.dir()).env("LC_ALL", "C.UTF-8");
-    if let Ok(path) = std::env::var("FERRITE_PLUGIN_COLLECTIONS") {
-        command.env("ANSIBLE_COLLECTIONS_PATH", path);
+    let ansible = |program: &str| {
+        let mut command = Command::new(format!("{bin}/{program}"));
+        command.env("PATH", format!("{bin}:/usr/bin:/bin"));
+        command.env("HOME", lab.dir()).env("LC_ALL", "C.UTF-8");
+        if let Ok(path) = std::env::var("FERRITE_PLUGIN_COLLECTIONS") {
+            command.env("ANSIBLE_COLLECTIONS_PATH", path);
+        }
+        command
+    };
+    if !workers.is_empty() {
+        // an option that a version does not know is ignored, and would be measured as if it were
+        let mut doc = ansible("ansible-doc");
+        let text = doc.args(["-t", "inventory", "community.proxmox.proxmox"]).output().ok()?.stdout;
+        String::from_utf8_lossy(&text).contains("max_workers").then_some(())?;
     }
+    let mut command = ansible("ansible-inventory");
+    command.args(["--list", "-i"]).arg(file);
     Some(command)
 }
 
