@@ -84,7 +84,28 @@ fn read(arguments: &[OsString]) -> Result<Map<String, Value>, Failure> {
     let content = content(path)
         .map_err(|error| Failure::from(error).context(&format!("cannot read {shown}")))?;
     // the error's own text names a line and a column, and never what stands there
-    let value: Value = serde_json::from_slice(&content)
+    parsed(&content, &shown)
+}
+
+/// Reads the content of an arguments file as far as it needs no node: what `--validate` does. `Err`
+/// is the message that the module would fail with.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_arguments<M: Module>(content: &[u8]) -> Result<(), String> {
+    let mut run = Run::default();
+    let outcome = parsed(content, "the arguments file").and_then(|arguments| {
+        let asked = circumstances(arguments, &mut run);
+        params::<M>(asked, &run)
+    });
+    outcome.map(drop).map_err(|failure| {
+        let line = result::failure(failure, &run);
+        line.get("msg").and_then(Value::as_str).unwrap_or_default().to_owned()
+    })
+}
+
+fn parsed(content: &[u8], shown: &str) -> Result<Map<String, Value>, Failure> {
+    let value: Value = serde_json::from_slice(content)
         .map_err(|error| Failure::from(error).context(&format!("{shown} is not JSON")))?;
     match value {
         Value::Object(arguments) => Ok(arguments),

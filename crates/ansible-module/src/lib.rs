@@ -13,7 +13,7 @@ mod run;
 mod runner;
 mod spec;
 
-pub use entry::run;
+pub use entry::{check_arguments, run};
 pub use failure::Failure;
 pub use module::{COLLECTION, Diff, Meta, Module, Place, RequiredIf};
 pub use run::Run;

@@ -96,6 +96,10 @@ impl Form {
 /// As placed is also one whose pin alone was spoiled: pointed at the live archive again, at
 /// another moment, or with Valid-Until looked at.
 pub(crate) fn undo(form: Form, current: &str, placed: &str, original: &str) -> String {
+    // whatever an edit made of the units
+    if current == placed {
+        return original.to_owned();
+    }
     let (placed, original) = (form.units(placed), form.units(original));
     let mut left: Vec<(&str, &str)> = placed.into_iter().zip(original).collect();
     let units = form.units(current);

@@ -156,19 +156,17 @@ fn read(
 ) {
     let mut here: Option<Condition> = None;
     for (index, raw) in text.split('\n').enumerate() {
+        let Some((first, behind)) = line::keyword(raw) else { continue };
         let words = split(raw);
-        let Some((first, rest)) = words.split_first() else { continue };
-        let keyword = canonical(first);
-        let line = index + 1;
-        let text = raw.trim();
+        let rest = &words[1..];
+        let keyword = canonical(&first);
+        let text = raw.trim_end_matches(line::ENDS).trim_start_matches(line::BLANKS);
         if keyword == "match" {
-            let criteria = text.get(first.len()..).unwrap_or_default();
-            let criteria = criteria.trim_start_matches(|c: char| c.is_whitespace() || c == '=');
             let all = rest.len() == 1 && rest[0].eq_ignore_ascii_case("all");
             here = (!all).then(|| Condition {
-                criteria: criteria.to_owned(),
+                criteria: behind.trim().to_owned(),
                 file: path.to_owned(),
-                line,
+                line: index + 1,
             });
             continue;
         }
@@ -178,7 +176,7 @@ fn read(
                 for file in expand(source, pattern) {
                     walk.included.push(Included {
                         file: file.clone(),
-                        by: format!("{path}:{line}"),
+                        by: format!("{path}:{}", index + 1),
                         conditions: conditions.clone(),
                     });
                     if depth < MAX_DEPTH
@@ -192,7 +190,7 @@ fn read(
         }
         walk.directives.push(Directive {
             file: path.to_owned(),
-            line,
+            line: index + 1,
             keyword,
             text: text.to_owned(),
             indent: raw.len() - raw.trim_start().len(),
