@@ -160,6 +160,8 @@ fn text_of(message: &str) -> Kind {
         || (has("snapshot '") && has("does not exist"))
         || has("no such user")
         || has("no such task")
+        // PVE::API2::Pool
+        || has("no such pool")
         || has("no such resource")
         || (has("volume_size_info on") && has("no format"))
     {
@@ -207,6 +209,7 @@ mod tests {
             (500, "unable to find configuration file for VM 9999 on node 'pve1'", Kind::Gone),
             (500, "storage 'nostore' does not exist", Kind::Gone),
             (500, "no such user ('bob@pve')", Kind::Gone),
+            (500, "no such pool 'prod'", Kind::Gone),
             (500, "snapshot 'pre' does not exist", Kind::Gone),
             (500, "snapshot name 'pre' already used", Kind::Exists),
             (500, "VM is locked (backup)", Kind::Locked("backup".into())),

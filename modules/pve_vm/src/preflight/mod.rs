@@ -12,6 +12,7 @@ use pve_client::{Client, Form, Kind, Version};
 use pve_types::property::NetDevice;
 use pve_types::{NodeName, Vmid, VolId, lenient, slot};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use storages::{Sizes, copies, storages};
 
 use crate::change::{Change, Creation, From, Migration};
@@ -127,6 +128,7 @@ async fn creation(
         return;
     }
     free(client, creation, problems).await;
+    pool(client, creation, problems).await;
     match &creation.from {
         From::Config { .. } => {
             storages(client, &creation.node, &creation.config, sizes, problems).await;
@@ -250,6 +252,30 @@ async fn free(client: &Client, creation: &Creation, problems: &mut Vec<String>) 
         problems
             .push(format!("vmid {vmid} is taken by a guest that the caller may not see ({error})"));
     }
+}
+
+/// Whether the pool is there. PVE's own refusal of one that is not speaks of permissions.
+async fn pool(client: &Client, creation: &Creation, problems: &mut Vec<String>) {
+    let Some(pool) = &creation.pool else { return };
+    let found = client.get::<IgnoredAny>(&format!("/pools/{pool}"), &Form::new()).await;
+    if !found.is_err_and(|error| error.is_gone()) {
+        return;
+    }
+    let rows = client.get::<Vec<Pool>>("/pools", &Form::new()).await.unwrap_or_default();
+    let names: Vec<&str> = rows.iter().map(|row| row.poolid.as_str()).collect();
+    problems.push(format!(
+        "pool: there is no pool {pool}; {}",
+        if names.is_empty() {
+            "none is there that the caller may see".to_owned()
+        } else {
+            format!("there is {}", names.join(", "))
+        }
+    ));
+}
+
+#[derive(Deserialize)]
+struct Pool {
+    poolid: String,
 }
 
 #[derive(Deserialize)]

@@ -104,20 +104,21 @@ fn all_that_stands_against_a_plan_is_said_at_once_also_in_check_mode() {
     let module = bench.module(web()).args(json!({
         "image": "local:import/nope.qcow2",
         "scsi": {"scsi0": {"storage": "local", "size": "8G"}, "scsi1": {"storage": "nostore", "size": "1G"}},
-        "net": {"net0": "virtio,bridge=vmbr9"},
+        "net": {"net0": "virtio,bridge=vmbr9"}, "pool": "prod",
     }));
     for module in [module.clone().check(), module] {
         let outcome = module.run();
         let message = outcome.failed();
         for text in [
-            "3 problems were found",
+            "4 problems were found",
+            "pool: there is no pool prod; none is there that the caller may see",
             "scsi0: local:import/nope.qcow2 is not on pve1; there is local:import/debian-13.qcow2",
             "scsi1: pve1 has no storage nostore",
             "net0: there is no bridge vmbr9 on pve1",
         ] {
             assert!(message.contains(text), "{message}");
         }
-        assert_eq!(outcome.result["problems"].as_array().unwrap().len(), 3);
+        assert_eq!(outcome.result["problems"].as_array().unwrap().len(), 4);
     }
     let nowhere = bench.module(web()).arg("node", "pve9").run();
     assert!(nowhere.failed().contains("there is no node pve9: the cluster has pve1"));

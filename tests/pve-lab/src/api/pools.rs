@@ -63,6 +63,7 @@ fn list(call: Call) -> ApiResult {
 
 fn get(call: Call) -> ApiResult {
     let name = call.params.text("poolid");
+    call.require(&format!("/pool/{name}"), "Pool.Audit")?;
     let state = call.state();
     let pool = state.cluster.pools.get(name).ok_or_else(|| missing(name))?;
     let mut row = row(&call, &state, name, pool, true);
