@@ -47,8 +47,9 @@ pub(crate) struct Settings {
     pub(crate) cicustom: Option<Lined>,
     /// The form of the cloud-init drive.
     pub(crate) citype: Option<CiType>,
-    /// Whether cloud-init upgrades all packages at the first start. A new machine gets V(false)
-    /// unless this says otherwise, because the upgrade holds the package lock for minutes.
+    /// Whether cloud-init upgrades all packages at the first start. A new machine with an image or
+    /// with settings for cloud-init gets V(false) unless this says otherwise, because the upgrade
+    /// holds the package lock for minutes.
     pub(crate) ciupgrade: Option<bool>,
     /// The user that cloud-init makes.
     pub(crate) ciuser: Option<String>,

@@ -55,6 +55,8 @@ fn place(path: &str) -> String {
         ("{source}", "900"),
         ("{tag}", "7"),
         ("{storage}", "local"),
+        ("{target}", "fast"),
+        ("{pool}", "prod"),
         ("{bridge}", "vmbr0"),
         ("{node}", "pve1"),
     ];

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use ansible_module::Failure;
-use pve_types::property::{Options, Startup};
+use pve_types::property::{Disk, Options, Startup};
 use pve_types::{DISK_BUSES, Setting, slot};
 
 use super::cloudinit;
@@ -52,8 +52,12 @@ pub(crate) fn plan(params: &Params, wanted: &Wanted) -> Result<Vec<Change>, Fail
         }
     }
     // PVE's own default is to upgrade everything at the first start, which holds the package lock
-    // when the first play comes.
-    let unasked = !config.contains_key("ciupgrade");
+    // when the first play comes. A machine that is installed by hand has no use for the key.
+    let drive = |line: &String| Disk::new(line).is_cloudinit();
+    let uses_cloudinit = params.image.is_some()
+        || params.cipassword.is_some()
+        || config.iter().any(|(key, line)| cloudinit::is_cloudinit(key) || drive(line));
+    let unasked = uses_cloudinit && !config.contains_key("ciupgrade");
     if unasked {
         config.insert("ciupgrade".into(), "0".into());
     }

@@ -23,7 +23,9 @@ fn prepare(lab: &Lab, before: &str) {
     let run = |args: Value| module(lab, &id, &secret, args).run().ok().clone();
     let (vmid, state) = match before {
         "nothing" => return,
+        "pool" => return lab.add_pool("prod"),
         "machine" => (201, "present"),
+        "two storages" => (201, "present"),
         "running" => (201, "started"),
         "template" => (900, "template"),
         "backup" => (900, "present"),
@@ -36,6 +38,9 @@ fn prepare(lab: &Lab, before: &str) {
         "scsi": {"scsi0": {"storage": "local", "size": "8G"}},
         "ciuser": "admin",
     }));
+    if before == "two storages" {
+        lab.add_storage("fast");
+    }
     if before == "backup" {
         lab.back_up(vmid);
     }

@@ -2,9 +2,15 @@
 
 use super::Lab;
 use crate::random;
+use crate::state::Pool;
 use crate::state::access::{Grant, Token};
 
 impl Lab {
+    /// Adds a pool without members.
+    pub fn add_pool(&self, name: &str) {
+        self.shared.state().cluster.pools.insert(name.to_owned(), Pool::default());
+    }
+
     /// A new token, `user@realm!name`, of a user with exactly these privileges at these paths.
     /// Returns its secret. A token of that id loses what it had.
     pub fn add_token(&self, id: &str, grants: &[(&str, &[&str])]) -> String {

@@ -5,9 +5,17 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::Lab;
+use crate::start;
 use crate::state::storage::{Volume, folder};
 
 impl Lab {
+    /// Adds a folder as a storage for disks.
+    pub fn add_storage(&self, name: &str) {
+        let path = format!("/mnt/{name}");
+        let storage = start::storage(&self.dir(), name, &path, &["images"]);
+        self.shared.state().cluster.storages.insert(name.to_owned(), storage);
+    }
+
     /// From now on each node has images, iso files and templates of its own on this storage.
     pub fn separate(&self, storage: &str) {
         if let Some(storage) = self.shared.state().cluster.storages.get_mut(storage) {

@@ -52,6 +52,26 @@ fn b70_a_creation_is_foretold_as_a_whole() {
 }
 
 #[test]
+fn b29_only_a_machine_with_cloud_init_is_told_not_to_upgrade() {
+    for (args, told) in [
+        (json!({}), None),
+        (json!({"scsi": {"scsi0": {"storage": "local", "size": "8G"}}}), None),
+        (json!({"ciuser": "admin", "cloudinit_storage": "local"}), Some("0")),
+        (json!({"ide": {"ide2": "local:cloudinit"}}), Some("0")),
+        (json!({"cipassword": "hunter2", "cloudinit_storage": "local"}), Some("0")),
+        (
+            json!({"image": "local:import/x.qcow2", "scsi": {"scsi0": {"storage": "local"}}}),
+            Some("0"),
+        ),
+        (json!({"ciupgrade": true}), Some("1")),
+    ] {
+        let plan = plan(&params(&args), &Found::default()).unwrap();
+        let Change::Create(creation) = &plan[0] else { panic!("{plan:?}") };
+        assert_eq!(creation.config.get("ciupgrade").map(String::as_str), told, "{args}");
+    }
+}
+
+#[test]
 fn creation_is_refused_where_it_cannot_be() {
     for (args, text) in [
         (json!({"node": null}), "vm web does not exist, and node is not given"),
