@@ -8,7 +8,7 @@
 //! | two NICs with one MAC address | ambiguous: no address |
 //! | never taken | link-local, loopback, multicast, unspecified and reserved addresses; anything on an interface with another MAC address or with none |
 //! | left out | addresses in `exclude_networks`; if `networks` is given, those outside of it |
-//! | several interfaces | the NIC, bridge or bond before a VLAN on it |
+//! | several interfaces | the NIC, bridge or bond before a VLAN on it (`eth0.30`, `vlan30`); if two of one kind have different addresses: ambiguous, no address, unless `ipconfigN` gives one of them |
 //! | several families | IPv4 before IPv6, or as `prefer` says |
 //! | several addresses | the one that `ipconfigN` (a container's `netN`) gives; then, for IPv4, one whose prefix is not `/32`; for IPv6 the one made of the MAC address, then one by DHCPv6 or by hand, then the rest (temporary ones among them); then the lowest |
 //! | the guest says nothing | the fixed address that `ipconfigN` (a container's `netN`) gives, marked `configured`; else none, with the reason |
@@ -284,19 +284,47 @@ fn observed(
             }
         }
     }
-    let chosen = candidates
-        .iter()
-        .min_by_key(|candidate| rank::rank(candidate, &matched, mac, fixed, policy.prefer))
-        .map(|candidate| candidate.ip);
+    let class =
+        |candidate: &Candidate<'_>| rank::class(candidate, &matched, mac, fixed, policy.prefer);
+    let best = candidates.iter().map(class).min();
+    let mut equals: Vec<&Candidate<'_>> =
+        candidates.iter().filter(|candidate| Some(class(candidate)) == best).collect();
+    equals.sort_by_key(|candidate| (candidate.ip, &candidate.interface.name));
+    let first = equals.first();
+    let has_all = |interface: &Interface| {
+        equals.iter().all(|one| interface.addresses.iter().any(|(ip, _)| *ip == one.ip))
+    };
+    let ambiguous = first.filter(|_| !equals.iter().any(|one| has_all(one.interface))).map(|first| {
+        let elsewhere = |one: &&&Candidate<'_>| {
+            !first.interface.addresses.iter().any(|(ip, _)| *ip == one.ip)
+        };
+        let both: Vec<String> = [Some(first), equals.iter().find(elsewhere)]
+            .into_iter()
+            .flatten()
+            .map(|one| format!("{} on {}", one.ip, one.interface.name))
+            .collect();
+        let text = format!(
+            "{} have {slot}'s MAC address and say nothing of which one leads to the guest: give the \
+             one that does by networks or ipconfig{}",
+            both.join(" and "),
+            slot.0
+        );
+        Reason::new(ReasonKind::Ambiguous, text)
+    });
+    let chosen = first.map(|candidate| candidate.ip).filter(|_| ambiguous.is_none());
     for candidate in &candidates {
         if Some(candidate.ip) != chosen {
-            discard(candidate.interface, Some(candidate.ip), "another one goes before it");
+            let why = if chosen.is_some() { "another one goes before it" } else { "ambiguous" };
+            discard(candidate.interface, Some(candidate.ip), why);
         }
     }
     let mut names: Vec<String> = matched.iter().map(|interface| interface.name.clone()).collect();
     names.sort();
     explanation.matched = names;
     explanation.discarded.sort_by(|a, b| (&a.interface, a.address).cmp(&(&b.interface, b.address)));
+    if let Some(ambiguous) = ambiguous {
+        return Err(ambiguous);
+    }
     chosen.ok_or_else(|| {
         if matched.is_empty() {
             let text = format!("no interface of the guest has {slot}'s MAC address {mac}");

@@ -45,15 +45,18 @@ pub(super) struct Candidate<'a> {
     pub(super) interface: &'a Interface,
 }
 
-/// The smallest is taken. The order has no ties between different addresses, so the order of the
-/// report cannot matter.
-pub(super) fn rank(
+/// What of candidates is compared: the smallest is taken.
+pub(super) type Class = (bool, bool, Reverse<bool>, u8);
+
+/// What an address is like. Several of the least class on one interface are equals, of which any will
+/// do; on two interfaces nobody knows which one leads here.
+pub(super) fn class(
     candidate: &Candidate<'_>,
     siblings: &[&Interface],
     mac: MacAddress,
     fixed: &[IpAddr],
     prefer: Family,
-) -> impl Ord + use<> {
+) -> Class {
     let Candidate { ip, prefix, interface } = *candidate;
     let host = if ip.is_ipv4() { 32 } else { 128 };
     let stable = match ip {
@@ -71,12 +74,12 @@ pub(super) fn rank(
             }
         }
     };
+    let is_fixed = fixed.contains(&ip);
     (
-        is_child(interface, siblings),
+        is_child(interface, siblings) && !is_fixed,
         ip.is_ipv4() != (prefer == Family::Ipv4),
-        Reverse(fixed.contains(&ip)),
+        Reverse(is_fixed),
         stable,
-        ip,
     )
 }
 

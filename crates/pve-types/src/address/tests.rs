@@ -9,6 +9,8 @@ use super::*;
 
 const NIC: &str = "BC:24:11:AA:BB:01";
 
+mod several;
+
 fn config(lines: &[(&str, &str)]) -> BTreeMap<String, String> {
     lines.iter().map(|(key, line)| ((*key).to_owned(), (*line).to_owned())).collect()
 }
@@ -88,45 +90,6 @@ fn a04_no_address_yet_is_a_reason() {
         of(&net0(), &[docker(), nic], &Policy::default()),
         "no_address: net0 has no usable address yet"
     );
-}
-
-#[test]
-fn a07_a_bridge_over_the_nic_has_its_mac_and_the_address() {
-    let config = config(&[("net0", "virtio=BC:24:11:00:00:07,bridge=vmbr0")]);
-    let interfaces = [
-        json!({"name": "eth0", "hardware-address": "bc:24:11:00:00:07"}),
-        interface("br0", "bc:24:11:00:00:07", &["10.0.0.9/24"]),
-        interface("virbr0", "52:54:00:11:22:33", &["192.168.122.1/24"]),
-    ];
-    assert_eq!(of(&config, &interfaces, &Policy::default()), "10.0.0.9 agent");
-}
-
-#[test]
-fn a07_a_bond_gives_its_mac_to_both_ports() {
-    let config = config(&[
-        ("net0", "virtio=BC:24:11:00:00:07,bridge=vmbr0"),
-        ("net1", "virtio=BC:24:11:00:00:08,bridge=vmbr1"),
-    ]);
-    let interfaces = [
-        interface("eth0", "bc:24:11:00:00:07", &[]),
-        interface("eth1", "bc:24:11:00:00:07", &[]),
-        interface("bond0", "bc:24:11:00:00:07", &["10.0.0.9/24"]),
-    ];
-    assert_eq!(of(&config, &interfaces, &Policy::default()), "10.0.0.9 agent");
-}
-
-#[test]
-fn a08_a_vlan_comes_after_its_parent() {
-    let parent = interface("eth0", NIC, &["10.0.0.8/24"]);
-    for name in ["eth0.30", "vlan30", "eth0:1", "eth0@x", "uplink.30"] {
-        // The lower address would be taken if the two were equals.
-        let child = interface(name, NIC, &["10.0.0.1/24"]);
-        let answer = of(&net0(), &[child, parent.clone()], &Policy::default());
-        assert_eq!(answer, "10.0.0.8 agent", "{name}");
-    }
-    let bare = interface("eth0", NIC, &[]);
-    let child = interface("eth0.30", NIC, &["10.30.0.8/24"]);
-    assert_eq!(of(&net0(), &[bare, child], &Policy::default()), "10.30.0.8 agent");
 }
 
 #[test]

@@ -56,7 +56,8 @@ pub(super) fn edit(unit: &str, edit: &Edit) -> String {
     }
     // a field added after a last line without its newline would be joined to that line
     let newline = if unit.ends_with('\n') { "" } else { "\n" };
-    let Some((document, mut fields)) = paragraph(&format!("{unit}{newline}")) else {
+    let text = started(&format!("{unit}{newline}"));
+    let Some((document, mut fields)) = paragraph(&text) else {
         return unit.to_owned();
     };
     match edit {
@@ -79,6 +80,27 @@ pub(super) fn edit(unit: &str, edit: &Edit) -> String {
         }
     }
     document.to_string()
+}
+
+/// The stanza with a word in place of each value that is to be set and is empty: the library would
+/// leave its line as it is and write the new value below it, without the blank that continues a field.
+fn started(unit: &str) -> String {
+    let mut text = String::new();
+    let mut lines = unit.split_inclusive('\n').peekable();
+    while let Some(line) = lines.next() {
+        let goes_on = lines.peek().is_some_and(|next| next.starts_with([' ', '\t', '#']));
+        let empty = line.split_once(':').filter(|(_, value)| !goes_on && value.trim().is_empty());
+        let is_set = |name: &str| {
+            ["URIs", "Snapshot", "Check-Valid-Until"]
+                .iter()
+                .any(|set| name.eq_ignore_ascii_case(set))
+        };
+        match empty {
+            Some((name, _)) if is_set(name) => text.push_str(&format!("{name}: x\n")),
+            _ => text.push_str(line),
+        }
+    }
+    text
 }
 
 /// apt's words for no.
@@ -183,5 +205,34 @@ mod tests {
     fn native_sets_the_field() {
         let edited = edit(DEBIAN, &Edit::Native("20250101T000000Z".into()));
         assert_eq!(edited, format!("{DEBIAN}Snapshot: 20250101T000000Z\nCheck-Valid-Until: no\n"));
+    }
+
+    #[test]
+    fn a_value_that_is_empty_or_stands_on_lines_of_its_own_is_replaced() {
+        let id = "20250101T000000Z";
+        for (unit, edit, wanted) in [
+            (
+                "Types: deb\nURIs: http://a\nSnapshot:\nSuites: x\n",
+                Edit::Native(id.into()),
+                "Types: deb\nURIs: http://a\nSnapshot: 20250101T000000Z\nSuites: x\nCheck-Valid-Until: no\n",
+            ),
+            (
+                "Types: deb\nURIs:\n http://a\n http://b\nSuites: x\n",
+                Edit::Rewrite(vec!["http://c".into()]),
+                "Types: deb\nURIs:\n http://c\nSuites: x\nCheck-Valid-Until: no\n",
+            ),
+            (
+                "Types: deb\nURIs: http://a\n http://b\nSuites: x\n",
+                Edit::Rewrite(vec!["http://c".into()]),
+                "Types: deb\nURIs: http://c\nSuites: x\nCheck-Valid-Until: no\n",
+            ),
+            (
+                "Types: deb\nURIs: http://a\nSuites: x\nCheck-Valid-Until: \n",
+                Edit::Rewrite(vec!["http://c".into()]),
+                "Types: deb\nURIs: http://c\nSuites: x\nCheck-Valid-Until: no\n",
+            ),
+        ] {
+            assert_eq!(super::edit(unit, &edit), wanted, "{unit:?}");
+        }
     }
 }
