@@ -1,7 +1,7 @@
 //! The keys of a VM's configuration that PVE 8.4 or 9.2 knows, and the value sets of those that
 //! are plain words. For what a user writes; a server may know more.
 
-use crate::property::Limit;
+use crate::property::{Limit, is_uuid};
 use crate::slot;
 
 /// Families of slots and how many slots each has.
@@ -114,7 +114,7 @@ const CHOICES: [(&str, &[&str]); 7] = [
 ];
 
 /// Keys whose value has other limits. What PVE takes for a number may be 0 for "no limit".
-const LIMITS: [(&str, Limit); 12] = [
+const LIMITS: [(&str, Limit); 13] = [
     ("balloon", Limit::Whole(0, u64::MAX)),
     ("cores", Limit::Whole(1, u64::MAX)),
     ("cpulimit", Limit::Number(0.0, 128.0)),
@@ -126,6 +126,13 @@ const LIMITS: [(&str, Limit); 12] = [
     ("sockets", Limit::Whole(1, u64::MAX)),
     ("startdate", Limit::Form(is_date, "now, 2026-01-31 or 2026-01-31T16:01:21")),
     ("vcpus", Limit::Whole(1, u64::MAX)),
+    (
+        "vmgenid",
+        Limit::Form(
+            |text| matches!(text, "0" | "1") || is_uuid(text),
+            "a UUID, 1 for a new one, or 0",
+        ),
+    ),
     ("bootdisk", Limit::Form(is_drive, "a drive such as scsi0")),
 ];
 
@@ -229,6 +236,8 @@ mod tests {
             ("startdate", "tomorrow", "'tomorrow' is not of the form: now, 2026-01-31 or"),
             ("startdate", "2026-01-31T16:01:21", ""),
             ("startdate", "now", ""),
+            ("vmgenid", "abc", "'abc' is not of the form: a UUID, 1 for a new one, or 0"),
+            ("vmgenid", "1", ""),
             ("bootdisk", "disk0", "'disk0' is not of the form: a drive such as scsi0"),
             ("ciuser", "anyone", ""),
         ] {

@@ -30,7 +30,7 @@ pub use digest::ConfigDigest;
 pub use error::ParseError;
 pub use keys::{FAMILIES, check_setting, check_words};
 pub use mac::MacAddress;
-pub use names::{GuestKind, NodeName, StorageId};
+pub use names::{GuestKind, NodeName, PoolId, StorageId};
 pub use parsed::{Parsed, parsed, shown};
 pub use pattern::Pattern;
 pub use setting::{DISK_BUSES, Setting, slot};

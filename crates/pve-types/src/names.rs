@@ -82,6 +82,43 @@ impl fmt::Display for StorageId {
 
 text_type!(StorageId);
 
+/// A pool of guests and storages, by its id; one in another is `outer/inner`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PoolId(String);
+
+impl PoolId {
+    /// The id.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for PoolId {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        let is_part = |part: &str| !part.is_empty() && part.bytes().all(plain);
+        if text.split('/').count() <= 3 && text.split('/').all(is_part) {
+            return Ok(Self(text.to_owned()));
+        }
+        Err(ParseError::new(
+            "a pool",
+            text,
+            "an id of letters, digits, '-', '_' and '.', of one in another with '/' between them",
+        ))
+    }
+}
+
+impl fmt::Display for PoolId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+text_type!(PoolId);
+
 /// What kind of guest it is, which is also its word in API paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GuestKind {

@@ -177,6 +177,10 @@ impl Setting {
     /// Whether a wanted value is so, a missing key being the server's default.
     #[must_use]
     pub fn holds(self, key: &str, current: Option<&str>, wanted: &str) -> bool {
+        // by 1 PVE makes an identity, and one that was made is as good as another
+        if key == "vmgenid" && wanted.trim() == "1" {
+            return current.is_some_and(|value| value != "0");
+        }
         let default = || DEFAULTS.iter().find(|(name, _)| *name == key).map(|(_, value)| *value);
         current.or_else(default).is_some_and(|value| self.same(value, wanted))
     }
@@ -263,6 +267,24 @@ mod tests {
             ("balloon", "0", false),
         ] {
             assert_eq!(Setting::of(key).holds(key, None, wanted), holds, "{key}={wanted}");
+        }
+    }
+
+    #[test]
+    fn an_identity_that_was_made_is_the_one_that_was_asked_for() {
+        let made = Some("8dbc15c2-681f-4525-ab85-39d16533366a");
+        for (current, wanted, holds) in [
+            (made, "1", true),
+            (None, "1", false),
+            (Some("0"), "1", false),
+            (Some("0"), "0", true),
+            (made, "0", false),
+        ] {
+            assert_eq!(
+                Setting::Text.holds("vmgenid", current, wanted),
+                holds,
+                "{current:?} {wanted}"
+            );
         }
     }
 

@@ -31,6 +31,16 @@ impl VolId {
         (named && !rest.is_empty()).then_some(first)
     }
 
+    /// Whether another volume is a linked copy of this one: its name says so, or the `parent` that
+    /// its storage tells, `../110/base-110-disk-0.raw` or `base-110-disk-0@__base__`.
+    #[must_use]
+    pub fn is_base_of(&self, other: &Self, parent: Option<&str>) -> bool {
+        let named =
+            other.volume.strip_prefix(&self.volume).is_some_and(|rest| rest.starts_with('/'));
+        let parent = parent.and_then(|parent| parent.rsplit('/').next()?.split('@').next());
+        self.storage == other.storage && (named || parent == Some(self.file_name()))
+    }
+
     /// Whether it is a cloud-init drive that PVE made.
     #[must_use]
     pub fn is_cloudinit(&self) -> bool {
@@ -66,6 +76,24 @@ text_type!(VolId);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn linked_copies_are_known_by_their_names_or_parents() {
+        let copy = "local:110/base-110-disk-0.qcow2/130/vm-130-disk-0.qcow2";
+        for (base, other, parent, is) in [
+            ("local:110/base-110-disk-0.qcow2", copy, None, true),
+            ("local:110/base-110-disk-0.qcow2", copy, Some("../110/base-110-disk-0.qcow2"), true),
+            ("local:110/base-110-disk-1.qcow2", copy, Some("../110/base-110-disk-0.qcow2"), false),
+            ("thin:base-110-disk-0", "thin:vm-130-disk-0", Some("base-110-disk-0"), true),
+            ("zfs:base-110-disk-0", "zfs:vm-130-disk-0", Some("base-110-disk-0@__base__"), true),
+            ("zfs:base-110-disk-0", "fast:vm-130-disk-0", Some("base-110-disk-0"), false),
+            ("thin:base-110-disk-0", "thin:base-110-disk-0", None, false),
+            ("thin:base-110-disk-1", "thin:base-110-disk-10/vm-130-disk-0", None, false),
+        ] {
+            let (base, other): (VolId, VolId) = (base.parse().unwrap(), other.parse().unwrap());
+            assert_eq!(base.is_base_of(&other, parent), is, "{base} {other}");
+        }
+    }
 
     #[test]
     fn real_volumes() {

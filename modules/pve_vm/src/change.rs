@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use pve_types::{ConfigDigest, NodeName, Setting, Size, SshKeys, StorageId, Vmid, VolId};
+use pve_types::{ConfigDigest, NodeName, PoolId, Setting, Size, SshKeys, StorageId, Vmid, VolId};
 use secret::MASK;
 
 /// One step.
@@ -125,7 +125,7 @@ pub(crate) struct Creation {
     /// With which number; nothing for the next free one.
     pub(crate) vmid: Option<Vmid>,
     /// The pool it becomes a member of.
-    pub(crate) pool: Option<String>,
+    pub(crate) pool: Option<PoolId>,
     /// What it is made from.
     pub(crate) from: From,
     /// Its whole configuration: what is sent, or what comes with what it is made from.

@@ -239,6 +239,18 @@ mod tests {
                 json!({"scsi": {"scsi0": {"storage": "local", "size": 0}}}),
                 "scsi0: a disk of size 0 cannot be made",
             ),
+            (
+                json!({"scsi": {"scsi0": {"storage": "local", "size": 10_737_418_240_u64}}}),
+                "scsi0: size 10737418240 is a number of GiB without its unit: give one",
+            ),
+            (
+                json!({"scsi": {"scsi0": "local:10737418240"}}),
+                "scsi0: local:10737418240 asks for a disk of 10737418240 GiB",
+            ),
+            (
+                json!({"unused": {"unused0": "local:1"}}),
+                "unused0: it is a volume that no drive uses, and none is made for it",
+            ),
             (json!({"memory": "2G"}), "memory: '2G' is not a number of MiB"),
             (json!({"scsi": {"scsi0": {"storage": "l!", "size": "8G"}}}), "'l!' is not a storage"),
             (json!({"scsi": {"scsi0": {"storage": "local", "size": "8GB"}}}), "is not a size"),

@@ -2,7 +2,7 @@
 
 use pve_client::ConnectOptions;
 use pve_types::address::{Family, NetSlot, Policy};
-use pve_types::{ConfigDigest, NodeName, StorageId, Vmid, VolId};
+use pve_types::{ConfigDigest, NodeName, PoolId, StorageId, Vmid, VolId};
 use schemars::JsonSchema;
 use secret::Secret;
 use serde::{Deserialize, Serialize};
@@ -36,7 +36,7 @@ pub(crate) struct Params {
     pub(crate) node: Option<NodeName>,
     /// The pool that a new machine becomes a member of.
     #[serde(default)]
-    pub(crate) pool: Option<String>,
+    pub(crate) pool: Option<PoolId>,
     /// The image that the first disk of a machine is made from, as a volume:
     /// `local:import/debian-13.qcow2`. Without effect on a machine that has a disk.
     #[serde(default)]

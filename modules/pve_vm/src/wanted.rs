@@ -159,8 +159,19 @@ fn want(key: &str, value: &Value) -> Result<Want, Failure> {
         Want::Options(options) if !is_kept(key) && options.values().all(Option::is_none) => {
             Want::Remove
         }
+        Want::Options(options) if !is_kept(key) => {
+            complete(key, &options)?;
+            Want::Options(options)
+        }
         want => want,
     })
+}
+
+/// Makes sure that a line that is written as a whole lacks nothing.
+fn complete(key: &str, options: &BTreeMap<String, Option<String>>) -> Result<(), Failure> {
+    let Setting::Line(grammar) = Setting::of(key) else { return Ok(()) };
+    let given = options.iter().filter_map(|(key, value)| Some((key.clone(), value.clone()?)));
+    grammar.check_complete(&given.collect()).map_err(|error| at(key, &error))
 }
 
 /// Whether what a task does not say of this property string stays as it is.

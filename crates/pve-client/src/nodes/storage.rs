@@ -56,6 +56,9 @@ pub struct Content {
     /// Its size in bytes.
     #[serde(default, deserialize_with = "lenient::optional_number")]
     pub size: Option<u64>,
+    /// The volume that it is a linked copy of.
+    #[serde(default)]
+    pub parent: Option<String>,
     /// The guest it belongs to.
     #[serde(default, deserialize_with = "lenient::optional_number")]
     pub vmid: Option<u32>,

@@ -1,7 +1,7 @@
 //! What a user wrote, held against what PVE takes. What a server wrote is never checked: it may be
 //! newer than this.
 
-use super::grammar::{Grammar, Kind, MODELS};
+use super::grammar::{Grammar, Kind, MODELS, Options};
 use super::string::PropertyString;
 use crate::MacAddress;
 use crate::lenient::{is_false, is_true};
@@ -41,6 +41,15 @@ impl Grammar {
     /// # Errors
     /// Names the key, the value and what is allowed.
     pub fn check_value(&self, key: &str, value: &str) -> Result<(), String> {
+        if value.is_empty() {
+            return Err(format!("{key} has no value: give one, or null to take it away"));
+        }
+        if value.contains(',') {
+            return Err(format!(
+                "{key} '{value}' has a comma in it, which a property string cannot hold; a list is \
+                 joined by ';'"
+            ));
+        }
         if let Some((_, choices)) = self.choices.iter().find(|(name, _)| *name == key)
             && !choices.contains(&value)
         {
@@ -99,6 +108,17 @@ impl Grammar {
             }
         }
         Ok(())
+    }
+
+    /// Checks that nothing is missing that no line may lack.
+    ///
+    /// # Errors
+    /// Names the key that is missing.
+    pub fn check_complete(&self, options: &Options) -> Result<(), String> {
+        match self.required.iter().find(|key| !options.contains_key(**key)) {
+            Some(key) => Err(format!("{key} is missing, and {} needs it", self.what)),
+            None => Ok(()),
+        }
     }
 
     fn allowed(&self, more: &[&str]) -> String {
@@ -194,6 +214,24 @@ mod tests {
             ("numa0", "cpus=0-1;3,memory=1024", ""),
             ("numa0", "cpus=a", "cpus 'a' is not of the form"),
             ("rng0", "/dev/urandom,period=x", "period 'x' is not a number from 0 up"),
+            (
+                "smbios1",
+                "manufacturer=A B",
+                "manufacturer 'A B' is not of the form: letters, digits, +",
+            ),
+            ("smbios1", "manufacturer=QSBC,base64=1,serial=abc==", ""),
+            ("scsi0", "local:1,serial=a b", "serial 'a b' is not of the form: letters, digits and"),
+            ("ide0", "local:1,model=a/b", "model 'a/b' is not of the form: letters, digits and"),
+            (
+                "boot",
+                "scsi0;net0",
+                "legacy 'scsi0;net0' is not of the form: order=scsi0;net0, or one",
+            ),
+            ("boot", "order=", "order has no value: give one, or null to take it away"),
+            ("boot", "cdn", ""),
+            ("net0", "virtio,bridge=vmbr0,tag=", "tag has no value"),
+            ("cicustom", "user=/etc/x", "user '/etc/x' is not of the form: a volume of content"),
+            ("cicustom", "user=local:snippets/a.yml", ""),
             ("hostpci0", "01:00.0,vendor-id=8086", "vendor-id '8086' is not of the form: 0x"),
         ] {
             let said = line(key, given);

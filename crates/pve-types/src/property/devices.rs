@@ -2,6 +2,7 @@
 
 use super::grammar::{Grammar, Kind};
 use super::limit::{Limit, has_hex, is_digits};
+use crate::VolId;
 
 /// `hostpciN`: a device of the host, `mapping=gpu,pcie=1`.
 pub const HOST_PCI: Grammar = Grammar {
@@ -62,6 +63,7 @@ pub const USB: Grammar = Grammar {
 pub const NUMA: Grammar = Grammar {
     what: "a NUMA node",
     keys: &["cpus", "hostnodes", "memory", "policy"],
+    required: &["cpus"],
     choices: &[("policy", &["preferred", "bind", "interleave"])],
     limits: &[("memory", Limit::ANY), ("cpus", Limit::RANGES), ("hostnodes", Limit::RANGES)],
     kinds: &[("memory", Kind::Number), ("cpus", Kind::Set), ("hostnodes", Kind::Set)],
@@ -72,6 +74,7 @@ pub const NUMA: Grammar = Grammar {
 pub const AUDIO: Grammar = Grammar {
     what: "a sound device",
     keys: &["device", "driver"],
+    required: &["device"],
     choices: &[
         ("device", &["ich9-intel-hda", "intel-hda", "AC97"]),
         ("driver", &["spice", "none"]),
@@ -85,6 +88,7 @@ pub const RNG: Grammar = Grammar {
     what: "a source of random numbers",
     default_key: Some("source"),
     keys: &["source", "max_bytes", "period"],
+    required: &["source"],
     choices: &[("source", &["/dev/urandom", "/dev/random", "/dev/hwrng"])],
     limits: &[("max_bytes", Limit::ANY), ("period", Limit::ANY)],
     kinds: &[("max_bytes", Kind::Number), ("period", Kind::Number)],
@@ -111,6 +115,7 @@ pub const VIRTIOFS: Grammar = Grammar {
     what: "a shared folder",
     default_key: Some("dirid"),
     keys: &["dirid", "cache", "direct-io", "expose-acl", "expose-xattr"],
+    required: &["dirid"],
     choices: &[("cache", &["auto", "always", "metadata", "never"])],
     kinds: &[("direct-io", Kind::Flag), ("expose-acl", Kind::Flag), ("expose-xattr", Kind::Flag)],
     defaults: &[("cache", "auto"), ("direct-io", "0"), ("expose-acl", "0"), ("expose-xattr", "0")],
@@ -121,6 +126,7 @@ pub const VIRTIOFS: Grammar = Grammar {
 pub const IVSHMEM: Grammar = Grammar {
     what: "a shared memory",
     keys: &["size", "name"],
+    required: &["size"],
     limits: &[("size", Limit::Whole(1, u64::MAX))],
     kinds: &[("size", Kind::Number)],
     ..Grammar::PLAIN
@@ -173,8 +179,14 @@ pub const SEV: Grammar = Grammar {
 pub const CICUSTOM: Grammar = Grammar {
     what: "own cloud-init files",
     keys: &["meta", "network", "user", "vendor"],
+    limits: &[("meta", SNIPPET), ("network", SNIPPET), ("user", SNIPPET), ("vendor", SNIPPET)],
     ..Grammar::PLAIN
 };
+
+const SNIPPET: Limit = Limit::Form(
+    |text| text.parse::<VolId>().is_ok(),
+    "a volume of content snippets such as local:snippets/user.yml",
+);
 
 fn is_usb(text: &str) -> bool {
     if text.eq_ignore_ascii_case("spice") {

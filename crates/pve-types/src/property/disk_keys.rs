@@ -46,10 +46,20 @@ const LIMITS: &[(&str, Limit)] = &[
         Limit::Form(|text| is_label(text, 16), "at most 16 letters, digits, blanks, - and _"),
     ),
     ("queues", Limit::Whole(2, u64::MAX)),
-    ("serial", Limit::Form(|text| text.len() <= 60, "at most 60 characters, percent-encoded")),
+    ("model", Limit::Form(|text| is_encoded(text, 120), ENCODED)),
+    ("serial", Limit::Form(|text| is_encoded(text, 60), ENCODED)),
     ("vendor", Limit::Form(|text| is_label(text, 8), "at most 8 letters, digits, blanks, - and _")),
     ("wwn", Limit::Form(is_wwn, "0x and sixteen hexadecimal digits")),
 ];
+
+const ENCODED: &str =
+    "letters, digits and -_.!~*'(), any other character percent-encoded as %20 is";
+
+/// PVE's format `urlencoded`.
+fn is_encoded(text: &str, most: usize) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"%-_.!~*'()".contains(&byte);
+    text.len() <= most && text.bytes().all(plain)
+}
 
 fn is_label(text: &str, most: usize) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_ ".contains(&byte);

@@ -47,6 +47,8 @@ pub struct Grammar {
     pub aliases: &'static [(&'static str, &'static str)],
     /// Every key that PVE 8.4 or 9.2 takes, by its canonical name.
     pub keys: &'static [&'static str],
+    /// Keys that no line may lack.
+    pub required: &'static [&'static str],
     /// Keys whose values are a closed set, with that set.
     pub choices: &'static [(&'static str, &'static [&'static str])],
     /// Keys whose values have other limits.
@@ -86,6 +88,7 @@ impl Grammar {
         default_key: None,
         aliases: &[],
         keys: &[],
+        required: &[],
         choices: &[],
         limits: &[],
         kinds: &[],

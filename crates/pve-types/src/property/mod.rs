@@ -37,6 +37,7 @@ pub use machine::Machine;
 pub use memory::MemoryString;
 pub use net::NetDevice;
 pub use smbios::Smbios;
+pub(crate) use smbios::is_uuid;
 pub use startup::Startup;
 pub use string::{Part, PropertyString};
 pub use vga::Vga;

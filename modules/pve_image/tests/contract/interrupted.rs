@@ -74,14 +74,15 @@ fn what_a_comparison_left_is_removed_by_the_next_run() {
     let whole = new();
     assert!(!whole.module(proving.clone()).run().changed());
     assert_eq!(files(&whole), wanted);
+    let mut removed = 0;
     for after in 1..=whole.lab.requests().len() {
         let bench = new();
         bench.kill_after(proving.clone(), after);
-        let left = files(&bench).len() > wanted.len();
-        let next = bench.module(task.clone()).run();
-        assert!(next.changed() || !left, "killed after {after} requests: {}", next.stdout);
+        // the node may be about to remove it for the run that was killed
+        removed += usize::from(bench.module(task.clone()).run().changed());
         // a download that went on without anyone waiting may have ended just now
         bench.module(task.clone()).run().ok();
         assert_eq!(files(&bench), wanted, "killed after {after} requests");
     }
+    assert!(removed > 0, "no run found anything left");
 }

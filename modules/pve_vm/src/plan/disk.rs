@@ -11,6 +11,9 @@ use pve_types::{Size, StorageId};
 
 use crate::wanted::at;
 
+/// A bare number above this, which is a PiB, was not meant as GiB.
+const MOST_GIB: u64 = 1 << 20;
+
 /// What is asked of one drive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DiskWant {
@@ -75,6 +78,12 @@ impl DiskWant {
         let mut size = match size {
             // a bare number of GiB, as in STORAGE:SIZE
             Some(text) if text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty() => {
+                if text.parse::<u64>().map_or(true, |gib| gib > MOST_GIB) {
+                    return Err(Failure::new(format!(
+                        "{slot}: size {text} is a number of GiB without its unit: give one, for \
+                         example 8G"
+                    )));
+                }
                 Some(format!("{text}G").parse::<Size>().map_err(|error| at(slot, &error))?)
             }
             Some(text) => Some(text.parse::<Size>().map_err(|error| at(slot, &error))?),
@@ -88,8 +97,13 @@ impl DiskWant {
             }
             (Some(storage), None) => Source::Disk { storage, import },
             (None, Some(DiskSource::Allocate { storage, gib })) => {
+                if gib.parse::<f64>().is_ok_and(|gib| gib > MOST_GIB as f64) {
+                    return Err(Failure::new(format!(
+                        "{slot}: {storage}:{gib} asks for a disk of {gib} GiB: give the number of GiB"
+                    )));
+                }
                 let given: Size = format!("{gib}G").parse().map_err(|error| at(slot, &error))?;
-                if given.bytes() > 0 {
+                if given.bytes() > 0 && !is_sized_by_pve(slot) {
                     size = Some(given);
                 }
                 Source::Disk { storage, import }
@@ -112,6 +126,16 @@ impl DiskWant {
             }
             (None, None) => Source::Unsaid,
         };
+        if is_sized_by_pve(slot) {
+            // what a configuration says of it is its size, and nobody's wish
+            size = None;
+        }
+        if slot.starts_with("unused") && !matches!(source, Source::Exactly(_)) {
+            return Err(Failure::new(format!(
+                "{slot}: it is a volume that no drive uses, and none is made for it: make a disk \
+                 in a slot such as scsi1"
+            )));
+        }
         if size.is_some_and(|size| size.bytes() == 0) {
             return Err(Failure::new(format!(
                 "{slot}: a disk of size 0 cannot be made: give a size, for example 8G"
@@ -149,8 +173,7 @@ impl DiskWant {
             }
             Source::Disk { storage, import: None } => match self.size {
                 Some(size) => format!("{storage}:{}", size.gib()),
-                // PVE sizes these two itself
-                None if slot.starts_with("efidisk") || slot.starts_with("tpmstate") => {
+                None if is_sized_by_pve(slot) => {
                     format!("{storage}:1")
                 }
                 None => {
@@ -262,4 +285,9 @@ impl DiskWant {
         }
         Ok(outcome)
     }
+}
+
+/// PVE gives the disks of the firmware and of the TPM their sizes itself, and grows neither.
+fn is_sized_by_pve(slot: &str) -> bool {
+    slot.starts_with("efidisk") || slot.starts_with("tpmstate")
 }

@@ -37,10 +37,13 @@ pub(crate) fn create(wanted: &BTreeMap<String, Option<String>>) -> String {
     NetDevice::GRAMMAR.line(&options)
 }
 
-/// The line to write for an interface that is there, if it differs.
+/// The line to write for an interface that is there, if it differs. It always has a model and an
+/// address: to wish for none is to wish for no other one.
 #[must_use]
 pub(crate) fn update(wanted: &BTreeMap<String, Option<String>>, current: &str) -> Option<String> {
-    merge(NetDevice::GRAMMAR, wanted, current)
+    let mut wanted = wanted.clone();
+    wanted.retain(|key, value| value.is_some() || !matches!(key.as_str(), "model" | "macaddr"));
+    merge(NetDevice::GRAMMAR, &wanted, current)
 }
 
 /// The line with these sub-options changed and all others as they are, if that is a difference.

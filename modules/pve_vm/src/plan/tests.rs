@@ -110,6 +110,23 @@ fn what_is_so_already_is_not_written() {
             json!({}),
         ),
         (
+            "b05_no_address_and_no_model_are_no_other_ones",
+            json!({"net": {"net0": {"macaddr": null, "model": null}}}),
+            json!({"net0": format!("e1000={MAC},bridge=vmbr0")}),
+        ),
+        (
+            "b06_the_firmwares_disk_in_its_creation_form",
+            json!({"efidisk0": "local:1,efitype=4m,pre-enrolled-keys=1",
+                   "tpmstate0": {"storage": "local", "size": "4M", "version": "v2.0"}}),
+            json!({"efidisk0": "local:100/vm-100-disk-1.raw,efitype=4m,pre-enrolled-keys=1,size=528K",
+                   "tpmstate0": "local:100/vm-100-disk-2.raw,size=3M,version=v2.0"}),
+        ),
+        (
+            "b75_the_identity_that_the_server_made",
+            json!({"vmgenid": "1"}),
+            json!({"vmgenid": "813d293f-c2db-41a7-bc9a-e4402280947a"}),
+        ),
+        (
             "update_false_leaves_all_as_it_is",
             json!({"update": false, "memory": 4096}),
             json!({"memory": "2048"}),
@@ -256,6 +273,31 @@ fn a_disk_is_grown_to_its_absolute_size() {
             "grow scsi0 of vm web (100) from 10G to 20G",
         ]
     );
+}
+
+#[test]
+fn b54_a_disk_that_a_machine_gets_at_its_next_start_is_not_grown_before() {
+    let mut running = guest(&json!({"scsi0": "local:100/a.raw,size=1G"}));
+    running.running = true;
+    running.config.insert("ide0".into(), "local:100/b.raw,size=1G".into());
+    let image = json!({"storage": "local", "size": "4G", "import_from": "local:import/x.qcow2"});
+    let late = "at its next start only";
+    for (hotplug, args, text) in [
+        (None, json!({"ide": {"ide0": {"size": "2G"}}}), late),
+        (None, json!({"ide": {"ide0": {"size": "1G"}}}), ""),
+        (None, json!({"ide": {"ide1": image}}), late),
+        (None, json!({"ide": {"ide1": {"storage": "local", "size": "4G"}}}), ""),
+        (None, json!({"scsi": {"scsi1": image}}), ""),
+        (Some("network,usb"), json!({"scsi": {"scsi1": image}}), late),
+        (Some("0"), json!({"virtio": {"virtio0": image}}), late),
+        (Some("1"), json!({"virtio": {"virtio0": image}}), ""),
+        (None, json!({"scsi": {"scsi0": {"size": "2G"}}}), ""),
+    ] {
+        let mut guest = running.clone();
+        guest.running_config.extend(hotplug.map(|value| ("hotplug".into(), value.into())));
+        let said = lines(&args, &found(guest)).err().unwrap_or_default();
+        assert!(said.contains(text) && said.is_empty() == text.is_empty(), "{args}: {said}");
+    }
 }
 
 #[test]

@@ -91,6 +91,9 @@ pub(crate) fn plan(
             grown.push(Change::Move { label, disk, from, to, format });
         }
         if let Some((from, to)) = outcome.grow {
+            if let Some(why) = not_grown(guest, key, current.is_some()) {
+                return Err(Failure::new(format!("failed to plan {label}: {key}: {why}")));
+            }
             grown.push(Change::Grow { label: label.clone(), disk: key.clone(), from, to });
         }
         edit.allocates |= outcome.allocates;
@@ -115,6 +118,32 @@ pub(crate) fn plan(
         }
     }
     Ok(steps(edit, grown, guest))
+}
+
+/// Why a drive of a running machine cannot be grown now: PVE grows what the machine has, not what it
+/// will have after its next start.
+fn not_grown(guest: &Guest, key: &str, there: bool) -> Option<&'static str> {
+    if !guest.running || guest.running_config.contains_key(key) {
+        return None;
+    }
+    if there {
+        return Some(
+            "the machine gets this disk at its next start only, and it cannot be grown before: \
+             stop and start the machine first, or leave the size out",
+        );
+    }
+    (!plugs(guest, key)).then_some(
+        "the machine runs and would get this disk at its next start only, so that it cannot be \
+         grown to this size: use a scsi or virtio slot with hotplug for disks, or stop the machine \
+         first",
+    )
+}
+
+/// Whether a running machine takes a drive in this slot.
+fn plugs(guest: &Guest, key: &str) -> bool {
+    let hot = guest.running_config.get("hotplug").map_or("1", |features| features.trim());
+    let disks = hot == "1" || hot.split([',', ';', ' ']).any(|feature| feature == "disk");
+    disks && slot(key).is_some_and(|(bus, _)| matches!(bus, "scsi" | "virtio"))
 }
 
 fn text_outcome(key: &str, current: Option<&str>, wanted: &str) -> Outcome {

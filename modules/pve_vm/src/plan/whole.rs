@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use ansible_module::Failure;
-use pve_types::property::{Boot, MemoryString};
+use pve_types::property::{Boot, Disk, MemoryString};
 
 use crate::change::{Change, From};
-use crate::found::{Found, label};
+use crate::found::{Found, is_drive, label};
 use crate::params::Params;
 
 type Config = BTreeMap<String, String>;
@@ -60,6 +60,15 @@ fn problems(config: &Config) -> Vec<String> {
         for device in Boot::new(boot).order().into_iter().filter(|d| !config.contains_key(*d)) {
             problems.push(format!("boot: it names {device}, and the machine has no {device}"));
         }
+    }
+    let drives: Vec<&str> = config
+        .iter()
+        .filter(|(key, line)| is_drive(key) && Disk::new(line).is_cloudinit())
+        .map(|(key, _)| key.as_str())
+        .collect();
+    if drives.len() > 1 {
+        let drives = drives.join(" and ");
+        problems.push(format!("{drives} are cloud-init drives, and PVE takes one only"));
     }
     let memory = config.get("memory").map_or(Some(512), |line| MemoryString::new(line).mib());
     if let (Some(balloon), Some(memory)) = (number("balloon", 0), memory)
@@ -118,6 +127,16 @@ mod tests {
             (json!({"memory": 256}), &json!({"memory": "512", "balloon": "512"}), "balloon: 512"),
             (json!({"vcpus": 5}), &json!({"cores": "2", "sockets": "2"}), "vcpus: 5 are more than"),
             (json!({"vcpus": 4}), &json!({"cores": "2", "sockets": "2"}), ""),
+            (
+                json!({"sata": {"sata0": "local:cloudinit"}}),
+                &json!({"ide0": "local:100/vm-100-cloudinit.qcow2,media=cdrom"}),
+                "ide0 and sata0 are cloud-init drives, and PVE takes one only",
+            ),
+            (
+                json!({"sata": {"sata0": "local:cloudinit"}, "ide": {"ide0": null}}),
+                &json!({"ide0": "local:100/vm-100-cloudinit.qcow2,media=cdrom"}),
+                "",
+            ),
             // it was so before
             (json!({"cores": 1}), &json!({"boot": "order=scsi3", "scsi1": "local:1/a"}), ""),
         ] {

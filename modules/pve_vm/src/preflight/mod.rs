@@ -10,9 +10,8 @@ use std::collections::BTreeMap;
 use ansible_module::Failure;
 use pve_client::{Client, Form, Kind, Version};
 use pve_types::property::NetDevice;
-use pve_types::{NodeName, Vmid, VolId, lenient, slot};
+use pve_types::{NodeName, PoolId, Vmid, VolId, lenient, slot};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use storages::{Sizes, copies, storages};
 
 use crate::change::{Change, Creation, From, Migration};
@@ -49,7 +48,7 @@ pub(crate) async fn check(
                     .filter(|(key, line)| config.get(*key) != Some(line))
                     .map(|(key, line)| (key.clone(), line.clone()))
                     .collect();
-                storages(client, node, &added, &sizes, &mut problems).await;
+                storages(client, node, &added, config, &sizes, &mut problems).await;
                 bridges(client, node, &added, &mut problems).await;
             }
             Change::Migrate(migration) => migrate(client, migration, found, &mut problems).await,
@@ -57,7 +56,10 @@ pub(crate) async fn check(
                 let Some((node, _)) = before(found, plan) else { continue };
                 storages::target(client, node, disk, to, &mut problems).await;
             }
-            Change::Destroy { .. } => replicated(client, found, session.purge, &mut problems).await,
+            Change::Destroy { .. } => {
+                replicated(client, found, session.purge, &mut problems).await;
+                storages::copied_from(client, found, &mut problems).await;
+            }
             _ => {}
         }
     }
@@ -128,10 +130,13 @@ async fn creation(
         return;
     }
     free(client, creation, problems).await;
-    pool(client, creation, problems).await;
+    if let Some(pool) = &creation.pool {
+        problems.extend(no_pool(client, pool).await);
+    }
     match &creation.from {
         From::Config { .. } => {
-            storages(client, &creation.node, &creation.config, sizes, problems).await;
+            let none = BTreeMap::new();
+            storages(client, &creation.node, &creation.config, &none, sizes, problems).await;
         }
         from => copies(client, creation, from, problems).await,
     }
@@ -254,28 +259,14 @@ async fn free(client: &Client, creation: &Creation, problems: &mut Vec<String>) 
     }
 }
 
-/// Whether the pool is there. PVE's own refusal of one that is not speaks of permissions.
-async fn pool(client: &Client, creation: &Creation, problems: &mut Vec<String>) {
-    let Some(pool) = &creation.pool else { return };
-    let found = client.get::<IgnoredAny>(&format!("/pools/{pool}"), &Form::new()).await;
-    if !found.is_err_and(|error| error.is_gone()) {
-        return;
-    }
-    let rows = client.get::<Vec<Pool>>("/pools", &Form::new()).await.unwrap_or_default();
-    let names: Vec<&str> = rows.iter().map(|row| row.poolid.as_str()).collect();
-    problems.push(format!(
-        "pool: there is no pool {pool}; {}",
-        if names.is_empty() {
-            "none is there that the caller may see".to_owned()
-        } else {
-            format!("there is {}", names.join(", "))
-        }
-    ));
-}
-
-#[derive(Deserialize)]
-struct Pool {
-    poolid: String,
+/// A pool that is missing. Only who may read it is told; PVE refuses all others by the privileges on
+/// it.
+async fn no_pool(client: &Client, pool: &PoolId) -> Option<String> {
+    let query = Form::new().text("poolid", pool.as_str());
+    let error = client.get::<serde_json::Value>("/pools", &query).await.err()?;
+    error.is_gone().then(|| {
+        format!("pool: there is no pool {pool}: make it first, or leave pool out ({error})")
+    })
 }
 
 #[derive(Deserialize)]

@@ -7,21 +7,28 @@ use pve_types::property::{Disk, DiskSource};
 use pve_types::{NodeName, Size, StorageId, VolId};
 
 use crate::change::{Creation, From};
+use crate::found::Found;
 use crate::plan::create::is_drive;
 
 /// The sizes that disks shall have once they are there, by slot.
 pub(super) type Sizes<'a> = BTreeMap<&'a str, Size>;
 
-/// Storages that drives are made on, and volumes that they are made from.
+/// Storages that drives are made on, and volumes that they are made from or that are attached;
+/// those that the machine had before are its own.
 pub(super) async fn storages(
     client: &Client,
     node: &NodeName,
     lines: &BTreeMap<String, String>,
+    before: &BTreeMap<String, String>,
     sizes: &Sizes<'_>,
     problems: &mut Vec<String>,
 ) {
     let mut needs: Vec<(String, StorageId, &str)> = Vec::new();
     let mut volumes: Vec<(String, VolId)> = Vec::new();
+    let had = |volid: &VolId| {
+        let mut lines = before.iter().filter(|(key, _)| is_drive(key)).map(|(_, line)| line);
+        lines.any(|line| Disk::new(line).volume().as_ref() == Some(volid))
+    };
     for (key, line) in lines.iter().filter(|(key, _)| is_drive(key)) {
         let disk = Disk::new(line);
         match disk.source() {
@@ -30,6 +37,10 @@ pub(super) async fn storages(
             }
             Some(DiskSource::Volume(volid)) if volid.content() == Some("iso") => {
                 needs.push((key.clone(), volid.storage.clone(), "iso"));
+                volumes.push((key.clone(), volid));
+            }
+            Some(DiskSource::Volume(volid)) if volid.content().is_none() && !had(&volid) => {
+                needs.push((key.clone(), volid.storage.clone(), "images"));
                 volumes.push((key.clone(), volid));
             }
             _ => {}
@@ -189,6 +200,31 @@ async fn present(
         }
     ));
     false
+}
+
+/// Linked copies of a template, with which PVE does not remove it.
+pub(super) async fn copied_from(client: &Client, found: &Found, problems: &mut Vec<String>) {
+    let Some(guest) = found.guest.as_ref().filter(|guest| guest.is("template")) else { return };
+    let bases: Vec<VolId> = guest.drives().filter_map(|(_, disk)| disk.volume()).collect();
+    let storages: BTreeSet<&StorageId> = bases.iter().map(|base| &base.storage).collect();
+    let mut copies = BTreeSet::new();
+    for storage in storages {
+        let there = client.node(&guest.node).storage(storage);
+        let Ok(rows) = there.content(Some("images")).await else { continue };
+        copies.extend(rows.iter().filter_map(|row| {
+            let is_copy =
+                bases.iter().any(|base| base.is_base_of(&row.volid, row.parent.as_deref()));
+            is_copy.then_some(row.vmid?)
+        }));
+    }
+    if !copies.is_empty() {
+        let copies: Vec<String> = copies.iter().map(ToString::to_string).collect();
+        problems.push(format!(
+            "{} is what linked copies are made of, and cannot be removed before them: vm {}",
+            guest.label(),
+            copies.join(", ")
+        ));
+    }
 }
 
 /// The storage that a disk is moved to.

@@ -5,6 +5,7 @@ mod clone;
 mod cluster;
 mod create;
 mod faults;
+mod foretold;
 mod interrupted;
 mod power;
 mod privileges;

@@ -111,7 +111,7 @@ fn all_that_stands_against_a_plan_is_said_at_once_also_in_check_mode() {
         let message = outcome.failed();
         for text in [
             "4 problems were found",
-            "pool: there is no pool prod; none is there that the caller may see",
+            "pool: there is no pool prod: make it first, or leave pool out",
             "scsi0: local:import/nope.qcow2 is not on pve1; there is local:import/debian-13.qcow2",
             "scsi1: pve1 has no storage nostore",
             "net0: there is no bridge vmbr9 on pve1",

@@ -45,6 +45,9 @@ fn missing(name: &str) -> ApiError {
 }
 
 fn list(call: Call) -> ApiResult {
+    if let Some(name) = call.params.get("poolid") {
+        call.require(&format!("/pool/{name}"), "Pool.Audit")?;
+    }
     let state = call.state();
     if let Some(name) = call.params.get("poolid") {
         let pool = state.cluster.pools.get(name).ok_or_else(|| missing(name))?;

@@ -26,7 +26,7 @@ fn b70_a_creation_is_foretold_as_a_whole() {
         ]
     );
     let Change::Create(creation) = &plan[0] else { panic!("{plan:?}") };
-    assert_eq!(creation.pool.as_deref(), Some("p1"));
+    assert_eq!(creation.pool.as_ref().map(pve_types::PoolId::as_str), Some("p1"));
     assert_eq!(
         creation.config,
         pairs(&[

@@ -81,7 +81,11 @@ pub(crate) fn clone(call: Call) -> ApiResult {
         call.require(&format!("/storage/{storage}"), "Datastore.AllocateSpace")?;
     }
     checks::bridges(&call, &plan.source)?;
-    reserve(&call, newid, &target, call.params.get("pool"))?;
+    let pool = call.params.get("pool");
+    if let Some(pool) = pool.filter(|pool| !call.state().cluster.pools.contains_key(*pool)) {
+        return Err(ApiError::forbidden(&format!("pool '{pool}' does not exist")));
+    }
+    reserve(&call, newid, &target, pool)?;
     let named = call.params.get("name").map(str::to_owned);
     let description = call.params.get("description").map(str::to_owned);
     let shared = Arc::clone(&call.shared);

@@ -1,0 +1,94 @@
+//! What PVE would refuse only when the time has come is refused before, in check mode too.
+
+use harness::Outcome;
+use serde_json::{Value, json};
+
+use crate::support::{Bench, bench, web};
+
+/// The message of a task that is refused in check mode and in a run, in the same words.
+fn refused(bench: &Bench, args: &Value) -> String {
+    bench.forget();
+    let said = |outcome: Outcome| outcome.failed().to_owned();
+    let told = said(bench.module(args.clone()).check().run());
+    assert_eq!(said(bench.module(args.clone()).run()), told, "{args}");
+    assert_eq!(bench.writes(), [""; 0], "{args}");
+    told
+}
+
+#[test]
+fn a_pool_that_is_not_there() {
+    let bench = bench();
+    for pool in ["nopool", "outer/inner"] {
+        let mut args = web();
+        args["pool"] = json!(pool);
+        let said = refused(&bench, &args);
+        let text = format!("before anything was changed: pool: there is no pool {pool}: make it");
+        assert!(said.starts_with(&text), "{said}");
+    }
+    let mut args = web();
+    args["pool"] = json!("");
+    assert!(refused(&bench, &args).contains("'' is not a pool"));
+    bench.post("/pools", &[("poolid", "p1")]);
+    args["pool"] = json!("p1");
+    bench.module(args).run().ok();
+    let copy = json!({"clone": "web", "name": "copy", "pool": "nopool"});
+    assert!(refused(&bench, &copy).contains("there is no pool nopool"));
+}
+
+#[test]
+fn b08_a_volume_to_attach_that_is_not_there() {
+    let bench = bench();
+    let new = json!({"vmid": 202, "name": "db", "node": "pve1", "scsi": {"scsi0": "local:999/vm-999-disk-0.raw"}});
+    let said = refused(&bench, &new);
+    assert!(said.contains("scsi0: local:999/vm-999-disk-0.raw is not on pve1"), "{said}");
+    bench.module(web()).run().ok();
+    let more = json!({"vmid": 201, "scsi": {"scsi1": "local:201/vm-201-disk-7.raw"}});
+    let said = refused(&bench, &more);
+    assert!(said.contains("scsi1: local:201/vm-201-disk-7.raw is not on pve1"), "{said}");
+    // one that was detached is there
+    let second = json!({"vmid": 201, "scsi": {"scsi1": "local:1"}});
+    bench.module(second).run().ok();
+    let detached = bench.module(json!({"vmid": 201, "scsi": {"scsi1": null}})).run();
+    let volume = detached.ok()["config"]["unused0"].as_str().unwrap().to_owned();
+    bench.forget();
+    let again = bench.module(json!({"vmid": 201, "scsi": {"scsi2": volume}})).run();
+    assert!(again.changed(), "{}", again.stdout);
+    assert!(!bench.calls().iter().any(|call| call.contains("/storage")), "{:?}", bench.calls());
+}
+
+#[test]
+fn b07_a_second_cloudinit_drive() {
+    let bench = bench();
+    bench.module(web()).run().ok();
+    let said = refused(&bench, &json!({"vmid": 201, "sata": {"sata0": "local:cloudinit"}}));
+    assert!(
+        said.contains("ide2 and sata0 are cloud-init drives, and PVE takes one only"),
+        "{said}"
+    );
+}
+
+#[test]
+fn b64_a_template_that_others_are_linked_to() {
+    let bench = bench();
+    bench.module(web()).arg("state", "template").run().ok();
+    let copy = json!({"clone": "201", "full": false, "vmid": 202, "name": "copy"});
+    bench.module(copy).run().ok();
+    let said = refused(&bench, &json!({"vmid": 201, "state": "absent"}));
+    assert!(said.contains("vm web (201) is what linked copies are made of"), "{said}");
+    assert!(said.ends_with("vm 202"), "{said}");
+    bench.module(json!({"vmid": 202, "state": "absent"})).run().ok();
+    assert!(bench.module(json!({"vmid": 201, "state": "absent"})).run().changed());
+}
+
+#[test]
+fn b54_growing_what_is_only_pending() {
+    let bench = bench();
+    bench.module(web()).run().ok();
+    bench.module(json!({"vmid": 201, "ide": {"ide0": "local:1"}})).run().ok();
+    let said = refused(&bench, &json!({"vmid": 201, "ide": {"ide0": {"size": "2G"}}}));
+    assert!(said.contains("ide0: the machine gets this disk at its next start only"), "{said}");
+    let image =
+        json!({"storage": "local", "size": "4G", "import_from": "local:import/debian-13.qcow2"});
+    let said = refused(&bench, &json!({"vmid": 201, "ide": {"ide1": image}}));
+    assert!(said.contains("ide1: the machine runs and would get this disk at its next"), "{said}");
+}
