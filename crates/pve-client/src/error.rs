@@ -136,7 +136,7 @@ impl fmt::Display for Refusal {
                 privileges.join(" or ")
             ),
             Kind::Forbidden { .. } => write!(f, "{caller} may not {call}: {message}"),
-            Kind::Parameter => {
+            Kind::Parameter | Kind::Hotplug => {
                 let texts: Vec<String> =
                     self.errors.iter().map(|(name, text)| format!("{name}: {text}")).collect();
                 f.write_str(&if texts.is_empty() { message.clone() } else { texts.join("; ") })

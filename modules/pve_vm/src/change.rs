@@ -115,6 +115,17 @@ pub(crate) struct Migration {
     pub(crate) storage: Option<String>,
 }
 
+impl Migration {
+    /// The storages that its volumes go to, as far as they are said: `fast`, `local:fast,old:new`,
+    /// or 1 for those of the same names.
+    pub(crate) fn storages(&self) -> impl Iterator<Item = &str> {
+        let pairs = self.storage.iter().flat_map(|map| map.split([',', ';', ' ']));
+        pairs
+            .map(|pair| pair.split_once(':').map_or(pair, |(_, to)| to))
+            .filter(|name| !name.is_empty() && *name != "1")
+    }
+}
+
 /// How a machine is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Creation {

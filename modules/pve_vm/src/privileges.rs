@@ -189,7 +189,12 @@ fn needs(found: &Found, plan: &[Change]) -> Needs {
             Change::Grow { .. } => add(guest_path(vmid), &["VM.Config.Disk"]),
             Change::Regenerate { .. } => add(guest_path(vmid), &["VM.Config.Cloudinit"]),
             Change::Power { .. } => add(guest_path(vmid), &["VM.PowerMgmt"]),
-            Change::Migrate(_) => add(guest_path(vmid), &["VM.Migrate"]),
+            Change::Migrate(migration) => {
+                add(guest_path(vmid), &["VM.Migrate"]);
+                for storage in migration.storages() {
+                    add(format!("/storage/{storage}"), &["Datastore.AllocateSpace"]);
+                }
+            }
             Change::Move { to, .. } => {
                 add(guest_path(vmid), &["VM.Config.Disk"]);
                 add(format!("/storage/{to}"), &["Datastore.AllocateSpace"]);

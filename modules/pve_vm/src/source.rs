@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ansible_module::Failure;
-use pve_client::{Form, Resource};
+use pve_client::{Form, Resource, View};
 use pve_types::{NodeName, Vmid, VolId};
 
 use crate::found::{Guest, Source};
@@ -86,10 +86,12 @@ async fn settings(
     vmid: Vmid,
 ) -> Result<Guest, Failure> {
     let what = format!("failed to read vm {vmid} on {node}, which is to be copied");
-    let query = Form::new().maybe("snapshot", params.snapname.as_ref());
-    let path = format!("/nodes/{node}/qemu/{vmid}/config");
-    let config: pve_client::GuestConfig =
-        session.client.get(&path, &query).await.map_err(|error| failure(error).context(&what))?;
+    let qemu = session.client.node(&node).qemu(vmid);
+    let config = match &params.snapname {
+        Some(name) => qemu.config_of_snapshot(name).await,
+        None => qemu.config(View::Pending).await,
+    };
+    let config = config.map_err(|error| failure(error).context(&what))?;
     let mut guest = Guest::unread(node, vmid);
     guest.config.clone_from(config.as_map());
     Ok(guest)

@@ -49,6 +49,7 @@ pub(crate) async fn check(
                     .map(|(key, line)| (key.clone(), line.clone()))
                     .collect();
                 storages(client, node, &added, config, &sizes, &mut problems).await;
+                storages::kept_by_snapshots(client, found, edit, &mut problems).await;
                 bridges(client, node, &added, &mut problems).await;
             }
             Change::Migrate(migration) => migrate(client, migration, found, &mut problems).await,
@@ -191,6 +192,12 @@ async fn migrate(
     let Some(guest) = &found.guest else { return };
     if !node(client, to, problems).await {
         return;
+    }
+    for storage in migration.storages() {
+        match storage.parse() {
+            Ok(storage) => storages::target(client, to, "targetstorage", &storage, problems).await,
+            Err(error) => problems.push(format!("targetstorage: {error}")),
+        }
     }
     let path = format!("/nodes/{from}/qemu/{}/migrate", guest.vmid);
     let query = Form::new().text("target", to.as_str());

@@ -6,7 +6,7 @@ use pve_client::{Client, StorageStatus};
 use pve_types::property::{Disk, DiskSource};
 use pve_types::{NodeName, Size, StorageId, VolId};
 
-use crate::change::{Creation, From};
+use crate::change::{Creation, Edit, From};
 use crate::found::Found;
 use crate::plan::create::is_drive;
 
@@ -52,6 +52,9 @@ pub(super) async fn storages(
             needs.push((key.clone(), volid.storage.clone(), content));
             volumes.push((key.clone(), volid));
         }
+    }
+    if let Some(Ok(storage)) = lines.get("vmstatestorage").map(|text| text.parse()) {
+        needs.push(("vmstatestorage".into(), storage, "images"));
     }
     if needs.is_empty() {
         return;
@@ -200,6 +203,43 @@ async fn present(
         }
     ));
     false
+}
+
+/// Volumes that nothing uses any more but a snapshot, which PVE does not destroy.
+pub(super) async fn kept_by_snapshots(
+    client: &Client,
+    found: &Found,
+    edit: &Edit,
+    problems: &mut Vec<String>,
+) {
+    let Some(guest) = found.guest.as_ref().filter(|guest| guest.config.contains_key("parent"))
+    else {
+        return;
+    };
+    let gone: Vec<(&String, VolId)> = edit
+        .delete
+        .iter()
+        .filter(|key| key.starts_with("unused"))
+        .filter_map(|key| Some((key, Disk::new(guest.config.get(key)?).volume()?)))
+        .collect();
+    if gone.is_empty() {
+        return;
+    }
+    let qemu = client.node(&guest.node).qemu(guest.vmid);
+    let Ok(snapshots) = qemu.snapshots().await else { return };
+    for snapshot in snapshots.iter().filter(|snapshot| !snapshot.is_current()) {
+        let Ok(config) = qemu.config_of_snapshot(&snapshot.name).await else { continue };
+        let holds = |volid: &VolId| {
+            let lines = config.as_map().iter().filter(|(key, _)| is_drive(key));
+            lines.map(|(_, line)| Disk::new(line).volume()).any(|its| its.as_ref() == Some(volid))
+        };
+        for (key, volid) in gone.iter().filter(|(_, volid)| holds(volid)) {
+            problems.push(format!(
+                "{key}: snapshot {} needs {volid}, so PVE does not destroy it: remove that first",
+                snapshot.name
+            ));
+        }
+    }
 }
 
 /// Linked copies of a template, with which PVE does not remove it.

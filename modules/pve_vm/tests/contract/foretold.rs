@@ -1,6 +1,8 @@
 //! What PVE would refuse only when the time has come is refused before, in check mode too.
 
 use harness::Outcome;
+use pve_client::Form;
+use pve_lab::LabConfig;
 use serde_json::{Value, json};
 
 use crate::support::{Bench, bench, web};
@@ -91,4 +93,61 @@ fn b54_growing_what_is_only_pending() {
         json!({"storage": "local", "size": "4G", "import_from": "local:import/debian-13.qcow2"});
     let said = refused(&bench, &json!({"vmid": 201, "ide": {"ide1": image}}));
     assert!(said.contains("ide1: the machine runs and would get this disk at its next"), "{said}");
+}
+
+#[test]
+fn b52_storages_on_the_other_node_that_are_not_there() {
+    let bench = crate::support::with(LabConfig { nodes: 2, ..LabConfig::default() });
+    bench.module(web()).run().ok();
+    let to = |storages: &str| {
+        json!({"vmid": 201, "node": "pve2", "migrate": true, "with_local_disks": true,
+               "targetstorage": storages})
+    };
+    for (storages, text) in [
+        ("nope", "targetstorage: pve2 has no storage nope that the caller may use; it has local"),
+        ("local:nope", "targetstorage: pve2 has no storage nope"),
+        ("l!", "targetstorage: 'l!' is not a storage"),
+    ] {
+        let said = refused(&bench, &to(storages));
+        assert!(said.contains(text), "{said}");
+    }
+    let token = bench.token(
+        "mover",
+        &[("/vms", &["VM.Audit", "VM.Migrate"][..]), ("/storage", &["Datastore.Audit"])],
+    );
+    let mut args = to("1,local:local");
+    args.as_object_mut().unwrap().extend(token.as_object().unwrap().clone());
+    let said = refused(&bench, &args);
+    assert!(said.contains("lacks Datastore.AllocateSpace on /storage/local"), "{said}");
+    assert!(bench.module(to("1,local:local")).run().changed());
+}
+
+#[test]
+fn a_volume_that_a_snapshot_needs_is_not_destroyed() {
+    let bench = bench();
+    bench.module(web()).run().ok();
+    bench.done(201, async |qemu| qemu.create_snapshot("pre", Form::new()).await);
+    let scsi1 = json!({"vmid": 201, "scsi": {"scsi1": {"storage": "local", "size": "1G", "format": "qcow2"}}});
+    bench.module(scsi1).run().ok();
+    bench.done(201, async |qemu| qemu.create_snapshot("later", Form::new()).await);
+    bench.module(json!({"vmid": 201, "scsi": {"scsi1": null}})).run().ok();
+    let destroy = json!({"vmid": 201, "unused": {"unused0": null}});
+    let said = refused(&bench, &destroy);
+    assert!(said.contains("unused0: snapshot later needs local:201/vm-201-disk-1.qcow2"), "{said}");
+    assert!(!said.contains("snapshot pre"), "{said}");
+    bench.done(201, async |qemu| qemu.delete_snapshot("later", false).await);
+    assert!(bench.module(destroy).run().changed());
+}
+
+#[test]
+fn a_device_that_is_not_let_go_of_is_named() {
+    let bench = bench();
+    bench.module(web()).run().ok();
+    let outcome = bench.module(json!({"vmid": 201, "net": {"net0": null}})).run();
+    let warnings = outcome.ok()["warnings"].to_string();
+    assert!(
+        warnings.contains("net0: hotplug problem - error on hot-unplugging device 'net0'")
+            && warnings.contains("; it waits for the next stop and start"),
+        "{warnings}"
+    );
 }

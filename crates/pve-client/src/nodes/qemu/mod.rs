@@ -46,6 +46,15 @@ impl<'a> Qemu<'a> {
         self.node.client.get(&self.path(&["config"]), &query).await
     }
 
+    /// The configuration that one of its snapshots holds.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn config_of_snapshot(self, name: &str) -> Result<GuestConfig, Error> {
+        let query = Form::new().text("snapshot", name);
+        self.node.client.get(&self.path(&["config"]), &query).await
+    }
+
     /// Changes its configuration and waits for the answer. PVE's proxy gives up after 30 s; what
     /// may take longer (disks) belongs into [`Qemu::set_config_async`].
     ///

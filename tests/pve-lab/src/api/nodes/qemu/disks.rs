@@ -66,8 +66,12 @@ fn park(config: &mut Config, file: &str) {
     }
 }
 
-/// Removes a volume for good.
-pub(crate) fn remove_volume(shared: &Shared, file: &str) -> Result<(), String> {
+/// Removes a volume for good, unless a snapshot is made of it.
+pub(crate) fn remove_unused(shared: &Shared, config: &Config, file: &str) -> Result<(), String> {
+    let of_it = |section: &Section| drives(section).iter().any(|(_, drive)| drive.file == file);
+    if config.snapshots.values().any(of_it) {
+        return Err(format!("unable to delete '{file}' - volume is still in use (snapshot?)"));
+    }
     volumes::remove(shared, file)
 }
 

@@ -76,6 +76,25 @@ fn local_disks(shared: &Shared, guest: &Guest) -> Vec<String> {
         .collect()
 }
 
+/// The storages that volumes shall go to: there, for images, and the caller's to use.
+fn target_storages(call: &Call, map: &str) -> Result<(), ApiError> {
+    for pair in map.split([',', ';', ' ']).filter(|pair| !pair.is_empty() && *pair != "1") {
+        let name = pair.split_once(':').map_or(pair, |(_, to)| to);
+        {
+            let state = call.state();
+            let Some(storage) = state.cluster.storages.get(name) else {
+                return Err(ApiError::internal(format!("storage '{name}' does not exist")));
+            };
+            if !storage.content.iter().any(|content| content == "images") {
+                let text = format!("storage '{name}' does not support vm images");
+                return Err(ApiError::param("targetstorage", &text));
+            }
+        }
+        call.require(&format!("/storage/{name}"), "Datastore.AllocateSpace")?;
+    }
+    Ok(())
+}
+
 /// Moves the VM to another node. Its files stay where they are: all nodes share the lab's disk.
 pub(crate) fn migrate(call: Call) -> ApiResult {
     let vmid = call.vmid();
@@ -92,6 +111,9 @@ pub(crate) fn migrate(call: Call) -> ApiResult {
         if guest.running.is_some() && !call.params.flag("online") {
             return Err(ApiError::internal("can't migrate running VM without --online"));
         }
+    }
+    if let Some(map) = call.params.get("targetstorage") {
+        target_storages(&call, map)?;
     }
     let (shared, node) = (Arc::clone(&call.shared), call.node().to_owned());
     let with_local_disks = call.params.flag("with-local-disks");

@@ -225,7 +225,7 @@ impl Work<'_> {
             return Ok(());
         }
         if is_unused(key) {
-            disks::remove_volume(self.shared, &value)?;
+            disks::remove_unused(self.shared, &self.config, &value)?;
         } else if is_disk(key) {
             disks::take_out(self.shared, self.vmid, &mut self.config, &value, force)?;
         }
