@@ -52,6 +52,19 @@ rust_is_there() {
     version=$(cargo --version 2>/dev/null | cut -d' ' -f2) && [[ -n $version ]] && newer_or_equal "$version" "$RUST_AT_LEAST"
 }
 
+candidate() { LC_ALL=C apt-cache policy "$1" | sed -n 's/^  Candidate: //p'; }
+
+# Debian brings that compiler up to date in its security archive, which a bare debootstrap leaves out. Prints the file
+# that names it, to be removed when the packages are there.
+add_security_archive() {
+    local suite file=/etc/apt/sources.list.d/ferrite-rust.list
+    suite=$(. /etc/os-release && [[ $ID == debian ]] && echo "$VERSION_CODENAME") || return 0
+    say "taking Rust from Debian's security archive"
+    echo "deb http://deb.debian.org/debian-security $suite-security main" >"$file"
+    apt-get update --quiet >&2 || { rm -f "$file"; die "apt-get update failed"; }
+    echo "$file"
+}
+
 install_rust() {
     rust_is_there && return
     local installer numbered
@@ -67,7 +80,10 @@ install_rust() {
     numbered=$(apt-cache search --names-only '^cargo-1\.[0-9]+$' | cut -d' ' -f1 | sort -V | tail -n1)
     if available cargo-web; then
         # Debian's own rustc is older than we need; this is the one that it builds browsers with
+        local security=
+        newer_or_equal "$(candidate cargo-web)" "$RUST_AT_LEAST" || security=$(add_security_archive)
         install_packages rustc-web cargo-web rust-web-clippy rustfmt-web
+        [[ -z $security ]] || rm -f "$security"
     elif [[ -n $numbered ]]; then
         install_packages "$numbered" "rustc-${numbered#cargo-}"
         mkdir -p .venv/bin
