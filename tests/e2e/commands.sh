@@ -14,14 +14,14 @@ for path in sys.argv[1:]:
             prompt = re.match(r"[#$] (?=\S)", command)
             if kind == "console" and prompt:
                 print(command[2:])
-            elif kind in ("", "sh") and re.match(r"(\./|sudo |ansible|make |cargo )", command):
+            elif kind in ("", "sh") and re.match(r"(\./|sudo |ansible-(inventory|playbook|galaxy) |make |cargo )", command):
                 print(command)
 PYTHON
 }
 
 # needs no root and no guest: what the commands say of the cluster is all that matters here
 start_lab --state-only
-echo '{"guest_sshkeys": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMade commands"}' >"$LAB/vars.yml"
+echo '{"guest_sshkeys": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMade commands", "guest_image": "local:import/debian-13.qcow2"}' >"$LAB/vars.yml"
 mkdir "$LAB/work"
 printf 'customization:\n    systemExtensions:\n        officialExtensions:\n            - siderolabs/qemu-guest-agent\n' >"$LAB/work/talos.yml"
 spec='source: {image: nowhere.qcow2, checksum: "sha256:0"}'
