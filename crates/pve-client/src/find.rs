@@ -47,6 +47,16 @@ pub enum FindError {
         /// Those that do not say theirs, and why.
         unread: Vec<String>,
     },
+    /// The machine of this number has another name.
+    #[error("vmid {vmid} is {is}, not {wanted}: nothing was changed; give the right vmid or name")]
+    OtherName {
+        /// The number.
+        vmid: Vmid,
+        /// The name it has.
+        is: String,
+        /// The name it should have.
+        wanted: String,
+    },
     /// Neither number nor name is given.
     #[error("give vmid or name: one of them says which vm is meant")]
     NotSaid,
@@ -78,6 +88,20 @@ impl Named {
             return Err(FindError::Unknown { name: name.to_owned(), unread: self.unread });
         }
         Ok(self)
+    }
+}
+
+/// Makes sure that the machine of a number is the one of a name, if one is wanted.
+///
+/// # Errors
+/// When it has another name.
+pub fn same_name(wanted: Option<&str>, vmid: Vmid, name: &str) -> Result<(), FindError> {
+    match wanted {
+        Some(wanted) if wanted != name => {
+            let is = if name.is_empty() { "a machine without a name" } else { name }.to_owned();
+            Err(FindError::OtherName { vmid, is, wanted: wanted.to_owned() })
+        }
+        _ => Ok(()),
     }
 }
 
@@ -166,4 +190,24 @@ fn by_vmid(vmid: Vmid, rows: &[Resource]) -> Result<Option<(NodeName, Vmid)>, Fi
         return Err(FindError::Container { vmid, name });
     }
     Ok(row.node.clone().map(|node| (node, vmid)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn b11_another_name_is_another_machine() {
+        let vmid = "104".parse().unwrap();
+        for (wanted, name, text) in [
+            (Some("web"), "db", "vmid 104 is db, not web: nothing was changed"),
+            (Some("web"), "", "vmid 104 is a machine without a name, not web"),
+            (Some("db"), "db", ""),
+            (None, "db", ""),
+        ] {
+            let said = same_name(wanted, vmid, name).err().map(|e| e.to_string());
+            let said = said.unwrap_or_default();
+            assert!(said.starts_with(text) && said.is_empty() == text.is_empty(), "{said}");
+        }
+    }
 }

@@ -137,6 +137,15 @@ impl GuestStatus {
         self.status == "running"
     }
 
+    /// What it does, in the most telling word: `paused` rather than `running`.
+    #[must_use]
+    pub fn word(&self) -> &str {
+        match &self.qmpstatus {
+            Some(word) if self.is_running() => word,
+            _ => &self.status,
+        }
+    }
+
     /// Whether the high-availability manager looks after it.
     #[must_use]
     pub fn is_managed_by_ha(&self) -> bool {

@@ -34,7 +34,7 @@ pub use classify::Kind;
 pub use client::Client;
 pub use cluster::Resource;
 pub use error::{Error, Refusal, TaskError};
-pub use find::{FindError, Named};
+pub use find::{FindError, Named, same_name};
 pub use fingerprint::Fingerprint;
 pub use form::Form;
 pub use guest::{GuestConfig, GuestStatus, PendingItem, Snapshot, View};

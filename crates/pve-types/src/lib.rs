@@ -39,5 +39,5 @@ pub use sshkeys::SshKeys;
 pub use tags::Tags;
 pub use token::TokenId;
 pub use upid::Upid;
-pub use vmid::Vmid;
+pub use vmid::{Vmid, vm_label};
 pub use volid::VolId;

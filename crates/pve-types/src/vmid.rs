@@ -75,6 +75,17 @@ impl JsonSchema for Vmid {
     }
 }
 
+/// What a VM is called in messages: `vm web (100)`.
+#[must_use]
+pub fn vm_label(name: Option<&str>, vmid: Option<Vmid>) -> String {
+    match (name.filter(|name| !name.is_empty()), vmid) {
+        (Some(name), Some(vmid)) => format!("vm {name} ({vmid})"),
+        (Some(name), None) => format!("vm {name}"),
+        (None, Some(vmid)) => format!("vm {vmid}"),
+        (None, None) => "the vm".to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! What is there: the machine and its snapshots, as they were read.
 
 use pve_client::Snapshot;
-use pve_types::{NodeName, Vmid};
+use pve_types::{NodeName, Vmid, vm_label};
 
 /// The machine with its snapshots, if it is there.
 pub(crate) type Found = Option<Guest>;
@@ -33,11 +33,7 @@ impl Guest {
     /// What it is called in messages: `vm web (100)`.
     #[must_use]
     pub(crate) fn label(&self) -> String {
-        if self.name.is_empty() {
-            format!("vm {}", self.vmid)
-        } else {
-            format!("vm {} ({})", self.name, self.vmid)
-        }
+        vm_label(Some(&self.name), Some(self.vmid))
     }
 
     /// A snapshot of this name.

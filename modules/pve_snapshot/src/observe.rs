@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ansible_module::Failure;
-use pve_client::{Error, Pauses, still_locked};
+use pve_client::{Error, Pauses, same_name, still_locked};
 use pve_types::{NodeName, Vmid};
 
 use crate::found::{Found, Guest};
@@ -96,13 +96,7 @@ async fn read(params: &Params, session: &mut Session) -> Result<Found, Failure> 
 }
 
 fn accept(params: &Params, session: &mut Session, guest: Guest) -> Result<Guest, Failure> {
-    if let Some(wanted) = params.name.as_ref().filter(|wanted| **wanted != guest.name) {
-        return Err(Failure::new(format!(
-            "vmid {} is {}, not {wanted}: nothing was changed; give the right vmid or name",
-            guest.vmid,
-            if guest.name.is_empty() { "a machine without a name" } else { &guest.name }
-        )));
-    }
+    same_name(params.name.as_deref(), guest.vmid, &guest.name)?;
     session.known = Some((guest.node.clone(), guest.vmid));
     Ok(guest)
 }
@@ -114,11 +108,8 @@ async fn load(session: &Session, node: &NodeName, vmid: Vmid) -> Result<Guest, E
         vmid,
         node: node.clone(),
         running: status.is_running(),
+        status: status.word().to_owned(),
         name: status.name.unwrap_or_default(),
-        status: match status.qmpstatus {
-            Some(word) if status.status == "running" => word,
-            _ => status.status,
-        },
         template: status.template,
         lock: status.lock,
         snapshots: Vec::new(),

@@ -2,7 +2,7 @@
 
 use ansible_module::Failure;
 use pve_client::Snapshot;
-use pve_types::{Description, Pattern};
+use pve_types::{Description, Pattern, vm_label};
 
 use crate::change::Change;
 use crate::found::Guest;
@@ -17,15 +17,8 @@ pub(crate) fn plan(params: &Params, guest: Option<&Guest>) -> Result<Vec<Change>
         if params.state == State::Absent {
             return Ok(Vec::new());
         }
-        let meant = match (&params.name, params.vmid) {
-            (Some(name), Some(vmid)) => format!("{name} ({vmid})"),
-            (Some(name), None) => name.clone(),
-            (None, Some(vmid)) => vmid.to_string(),
-            (None, None) => String::new(),
-        };
-        return Err(Failure::new(format!(
-            "vm {meant} does not exist, or the caller may not see it"
-        )));
+        let meant = vm_label(params.name.as_deref(), params.vmid);
+        return Err(Failure::new(format!("{meant} does not exist, or the caller may not see it")));
     };
     match params.state {
         State::Present => present(params, guest),

@@ -7,6 +7,8 @@ use pve_types::address::{Address, Reason};
 use pve_types::property::Disk;
 use pve_types::{ConfigDigest, DISK_BUSES, NodeName, Vmid, lenient, slot};
 
+pub(crate) use pve_types::vm_label as label;
+
 /// The state as read.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Found {
@@ -139,17 +141,6 @@ impl Guest {
 #[must_use]
 pub(crate) fn is_drive(key: &str) -> bool {
     slot(key).is_some_and(|(family, _)| DISK_BUSES.contains(&family))
-}
-
-/// What a machine is called in messages: `vm web (100)`.
-#[must_use]
-pub(crate) fn label(name: Option<&str>, vmid: Option<Vmid>) -> String {
-    match (name.filter(|name| !name.is_empty()), vmid) {
-        (Some(name), Some(vmid)) => format!("vm {name} ({vmid})"),
-        (Some(name), None) => format!("vm {name}"),
-        (None, Some(vmid)) => format!("vm {vmid}"),
-        (None, None) => "the vm".to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -28,33 +28,3 @@ pub(crate) async fn find(
 pub(crate) fn not_found(error: FindError) -> Failure {
     Failure::new(error.to_string())
 }
-
-/// Makes sure that the machine of this number is the one that is meant.
-///
-/// # Errors
-/// When it has another name.
-pub(crate) fn same_name(params: &Params, vmid: Vmid, name: &str) -> Result<(), Failure> {
-    match &params.name {
-        Some(wanted) if wanted != name => Err(Failure::new(format!(
-            "vmid {vmid} is {}, not {wanted}: nothing was changed; give the right vmid or name",
-            if name.is_empty() { "a machine without a name" } else { name }
-        ))),
-        _ => Ok(()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tests::params;
-    use serde_json::json;
-
-    #[test]
-    fn b11_another_name_is_another_machine() {
-        let vmid = "104".parse().unwrap();
-        let error = same_name(&params(&json!({"name": "web"})), vmid, "db").unwrap_err();
-        assert!(error.message().starts_with("vmid 104 is db, not web"), "{}", error.message());
-        assert!(same_name(&params(&json!({"name": "db"})), vmid, "db").is_ok());
-        assert!(same_name(&params(&json!({"name": null})), vmid, "db").is_ok());
-    }
-}

@@ -1,7 +1,7 @@
 //! What is there. Reads only.
 
 use ansible_module::Failure;
-use pve_client::{Error, Form, Kind, Pauses, still_locked};
+use pve_client::{Error, Form, Kind, Pauses, same_name, still_locked};
 use pve_types::{NodeName, Vmid};
 use serde::Deserialize;
 
@@ -130,7 +130,7 @@ fn gone(error: &Error, node: &NodeName, vmid: Vmid) -> Failure {
 }
 
 fn accept(params: &Params, session: &mut Session, guest: Guest) -> Result<Guest, Failure> {
-    identity::same_name(params, guest.vmid, guest.name())?;
+    same_name(params.name.as_deref(), guest.vmid, guest.name()).map_err(identity::not_found)?;
     if let Some(node) = params.node().filter(|node| **node != guest.node && !params.migrate) {
         session.run.warn(format!(
             "{} is on {}, not on {node}; it was worked on where it is and not moved, which migrate \
@@ -211,10 +211,7 @@ async fn load(session: &Session, node: &NodeName, vmid: Vmid) -> Result<Guest, E
     let mut guest = Guest {
         running: status.is_running(),
         ha_managed: status.is_managed_by_ha(),
-        status: match status.qmpstatus {
-            Some(word) if status.status == "running" => word,
-            _ => status.status,
-        },
+        status: status.word().to_owned(),
         lock: status.lock,
         ..Guest::unread(node.clone(), vmid)
     };

@@ -112,10 +112,7 @@ async fn read(
 async fn fill(params: &Params, qemu: Qemu<'_>, vm: &mut Vm, fresh: bool) -> Result<(), Error> {
     let status = qemu.status().await?;
     let running = status.is_running();
-    vm.status = match status.qmpstatus {
-        Some(word) if running => word,
-        _ => status.status,
-    };
+    status.word().clone_into(&mut vm.status);
     (vm.lock, vm.template) = (status.lock, status.template);
     vm.uptime = status.uptime.filter(|uptime| *uptime > 0);
     if fresh || params.address {
