@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use ansible_module::Failure;
+use pve_types::lenient::{is_false, is_true};
 use pve_types::property::Grammar;
 use pve_types::{
     DISK_BUSES, Description, FAMILIES, Setting, SshKeys, Tags, check_setting, check_words, slot,
@@ -143,6 +144,14 @@ fn want(key: &str, value: &Value) -> Result<Want, Failure> {
         _ if value.is_object() => {
             return Err(Failure::new(format!("{key}: a text is wanted, not a mapping")));
         }
+        Setting::Flag => match joined(value, " ").trim() {
+            "" => Want::Remove,
+            text if is_true(text) => Want::Text("1".to_owned()),
+            text if is_false(text) => Want::Text("0".to_owned()),
+            text => {
+                return Err(Failure::new(format!("{key}: '{text}' is neither true nor false")));
+            }
+        },
         Setting::WordSet => Want::Text(joined(value, ",")),
         _ => Want::Text(joined(value, " ")),
     };

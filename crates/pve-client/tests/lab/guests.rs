@@ -127,6 +127,6 @@ async fn storages_and_rights_are_read() {
         networks.iter().any(|row| row.iface == "vmbr0" && row.kind == "bridge"),
         "{networks:?}"
     );
-    assert!(client.version().await.unwrap().major().is_some());
+    assert!(client.version().await.unwrap().number().is_some());
     assert_eq!(client.nodes().await.unwrap()[0].node, node);
 }

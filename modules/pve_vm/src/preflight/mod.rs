@@ -4,11 +4,12 @@
 //! What the caller may not read is passed over: the server says it when the time comes.
 
 mod storages;
+mod versions;
 
 use std::collections::BTreeMap;
 
 use ansible_module::Failure;
-use pve_client::{Client, Form, Kind, Version};
+use pve_client::{Client, Form, Kind};
 use pve_types::property::NetDevice;
 use pve_types::{NodeName, PoolId, Vmid, VolId, lenient, slot};
 use serde::Deserialize;
@@ -65,7 +66,7 @@ pub(crate) async fn check(
         }
     }
     problems.dedup();
-    upgrade(client, plan, &mut problems).await;
+    problems.extend(versions::problems(client, plan).await);
     privileges::check(client, found, plan, &mut problems).await;
     match problems.as_slice() {
         [] => Ok(()),
@@ -77,29 +78,6 @@ pub(crate) async fn check(
         ))
         .with("problems", many)),
     }
-}
-
-/// A flag that PVE knows since 8.0.
-async fn upgrade(client: &Client, plan: &[Change], problems: &mut Vec<String>) {
-    let asked = plan.iter().any(|change| match change {
-        Change::Create(creation) => {
-            creation.config.contains_key("ciupgrade")
-                && creation.from == From::Config { unasked: false }
-        }
-        Change::Set(edit) => edit.set.contains_key("ciupgrade"),
-        _ => false,
-    });
-    if !asked {
-        return;
-    }
-    let Ok(version) = client.version().await else { return };
-    problems.extend(before_8(&version));
-}
-
-fn before_8(version: &Version) -> Option<String> {
-    version.major().filter(|major| *major < 8).map(|_| {
-        format!("ciupgrade: PVE knows it since 8.0, and this is {}: leave it out", version.version)
-    })
 }
 
 /// Where the machine is and what it is like before its settings are changed; one that is made from
@@ -315,21 +293,4 @@ async fn bridges(
 /// The path at which privileges for a machine count.
 pub(crate) fn guest_path(vmid: Option<Vmid>) -> String {
     vmid.map_or_else(|| "/vms".to_owned(), |vmid| format!("/vms/{vmid}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn b31_an_old_server_does_not_know_the_upgrade_flag() {
-        for (version, problem) in [
-            ("7.4-17", Some("ciupgrade: PVE knows it since 8.0, and this is 7.4-17: leave it out")),
-            ("8.0.3", None),
-            ("9.2.11", None),
-        ] {
-            let version = Version { version: version.into(), release: String::new() };
-            assert_eq!(before_8(&version).as_deref(), problem);
-        }
-    }
 }

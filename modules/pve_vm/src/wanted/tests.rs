@@ -70,6 +70,17 @@ fn interfaces_however_they_are_written() {
 }
 
 #[test]
+fn flags_however_they_are_written() {
+    for (given, written) in
+        [(json!("no"), "0"), (json!("True"), "1"), (json!(0), "0"), (json!(true), "1")]
+    {
+        let args = json!({"config": {"allow-ksm": given.clone()}});
+        let wanted = wanted(&params(&args)).unwrap();
+        assert_eq!(wanted.get("allow-ksm"), Some(&Want::Text(written.into())), "{given}");
+    }
+}
+
+#[test]
 fn what_is_wrong_is_named() {
     for (args, text) in [
         (json!({"net": {"eth0": "virtio"}}), "net: 'eth0' is not one of net0 to net31"),
@@ -85,6 +96,7 @@ fn what_is_wrong_is_named() {
         ),
         (json!({"config": {"cipassword": "x"}}), "has the option cipassword, which hides it"),
         (json!({"config": {"digest": "x"}}), "is a parameter of PVE's call and no setting"),
+        (json!({"config": {"allow-ksm": "maybe"}}), "allow-ksm: 'maybe' is neither true nor"),
         (json!({"config": {"Cores": 1}}), "config: 'Cores' cannot be set here: PVE's keys are"),
         (json!({"config": {"cores": 1}, "cores": 1}), "config: 'cores' is set by an option"),
         (json!({"config": {"args": {"a": 1}}}), "args: a text is wanted, not a mapping"),

@@ -2,7 +2,7 @@
 
 use harness::Outcome;
 use pve_client::Form;
-use pve_lab::LabConfig;
+use pve_lab::{LabConfig, PveVersion};
 use serde_json::{Value, json};
 
 use crate::support::{Bench, bench, web};
@@ -150,4 +150,21 @@ fn a_device_that_is_not_let_go_of_is_named() {
             && warnings.contains("; it waits for the next stop and start"),
         "{warnings}"
     );
+}
+
+#[test]
+fn b31_what_the_servers_version_does_not_know() {
+    let new = json!({"allow-ksm": false});
+    let old = json!({"scsi0": {"cyls": 10}});
+    for (version, text, known, unknown) in [
+        (PveVersion::V8, "allow-ksm: PVE 9.2 knows it, and this is 8.4.1", &old, &new),
+        (PveVersion::V9, "scsi0: cyls: PVE 8.4 knew it, and this is 9.2.11", &new, &old),
+    ] {
+        let bench = crate::support::with(LabConfig { version, ..LabConfig::default() });
+        bench.module(web()).arg("state", "present").run().ok();
+        let said = refused(&bench, &json!({"vmid": 201, "config": unknown}));
+        assert!(said.contains(text), "{said}");
+        let taken = bench.module(json!({"vmid": 201, "config": known})).run();
+        assert!(taken.changed(), "{}", taken.stdout);
+    }
 }
