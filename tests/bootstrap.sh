@@ -29,15 +29,20 @@ install_packages() {
     for name in "$@"; do installed "$name" || missing+=("$name"); done
     ((${#missing[@]})) || return 0
     ((EUID == 0)) || die "these packages are missing, run it as root or install them first: ${missing[*]}"
-    say "installing ${missing[*]}"
+    apt_install "${missing[@]}"
+}
+
+# also brings those up to date that are there
+apt_install() {
+    say "installing $*"
     refresh_lists
     # a package that brings a service must not start it here: the tests only need its program
     local policy=/usr/sbin/policy-rc.d placed=
     [[ -e $policy ]] || { printf '#!/bin/sh\nexit 101\n' >"$policy"; chmod 755 "$policy"; placed=1; }
     local status=0
-    DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends "${missing[@]}" >&2 || status=$?
+    DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends "$@" >&2 || status=$?
     [[ -z $placed ]] || rm -f "$policy"
-    ((status == 0)) || die "apt-get could not install ${missing[*]}"
+    ((status == 0)) || die "apt-get could not install $*"
 }
 
 refresh_lists() {
@@ -82,7 +87,7 @@ install_rust() {
         # Debian's own rustc is older than we need; this is the one that it builds browsers with
         local security=
         newer_or_equal "$(candidate cargo-web)" "$RUST_AT_LEAST" || security=$(add_security_archive)
-        install_packages rustc-web cargo-web rust-web-clippy rustfmt-web
+        apt_install rustc-web cargo-web rust-web-clippy rustfmt-web
         [[ -z $security ]] || rm -f "$security"
     elif [[ -n $numbered ]]; then
         install_packages "$numbered" "rustc-${numbered#cargo-}"

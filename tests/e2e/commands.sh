@@ -35,6 +35,8 @@ understood() {
     contains_not 'Usage:'
 }
 
+# installed programs have no tables to make a backtrace of, and must not die of being asked for one
+export RUST_BACKTRACE=1
 number=0
 while IFS= read -r command; do
     number=$((number + 1))
