@@ -115,9 +115,21 @@ pub struct Refusal {
     pub caller: String,
 }
 
+impl Refusal {
+    /// What the server said; of wrong parameters it says what matters about each of them only.
+    fn words(&self) -> String {
+        if self.errors.is_empty() {
+            return self.message.clone();
+        }
+        let texts = self.errors.iter().map(|(name, text)| format!("{name}: {text}"));
+        texts.collect::<Vec<_>>().join("; ")
+    }
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { message, caller, call, .. } = self;
+        let Self { caller, call, .. } = self;
+        let message = self.words();
         match &self.kind {
             Kind::Unauthorized => write!(
                 f,
@@ -136,11 +148,6 @@ impl fmt::Display for Refusal {
                 privileges.join(" or ")
             ),
             Kind::Forbidden { .. } => write!(f, "{caller} may not {call}: {message}"),
-            Kind::Parameter | Kind::Hotplug => {
-                let texts: Vec<String> =
-                    self.errors.iter().map(|(name, text)| format!("{name}: {text}")).collect();
-                f.write_str(&if texts.is_empty() { message.clone() } else { texts.join("; ") })
-            }
             Kind::LockTimeout => {
                 write!(f, "{message} (another task holds the guest's configuration; try again)")
             }
@@ -149,7 +156,7 @@ impl fmt::Display for Refusal {
                 "{message} (PVE lets only root@pam with a password do this, no API token)"
             ),
             Kind::NotImplemented | Kind::Other => write!(f, "{message} ({call})"),
-            _ => f.write_str(message),
+            _ => f.write_str(&message),
         }
     }
 }

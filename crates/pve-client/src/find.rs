@@ -8,6 +8,7 @@ use std::time::Duration;
 use pve_types::{NodeName, Vmid};
 use thiserror::Error as ThisError;
 
+use crate::classify::Kind;
 use crate::client::Client;
 use crate::cluster::Resource;
 use crate::error::Error;
@@ -46,6 +47,24 @@ pub enum FindError {
         name: String,
         /// Those that do not say theirs, and why.
         unread: Vec<String>,
+    },
+    /// The caller may not see the guest of this number.
+    #[error("vmid {vmid} is a guest that {caller} may not see: it lacks VM.Audit on /vms/{vmid}")]
+    Hidden {
+        /// The number.
+        vmid: Vmid,
+        /// Who asks.
+        caller: String,
+    },
+    /// The caller may see no guest at all.
+    #[error(
+        "it cannot be told whether the machine exists: {caller} has VM.Audit nowhere, so PVE \
+             lists no machine to it: grant it on /vms; a token with privilege separation needs it \
+             for itself as well"
+    )]
+    Blind {
+        /// Who asks.
+        caller: String,
     },
     /// The machine of this number has another name.
     #[error("vmid {vmid} is {is}, not {wanted}: nothing was changed; give the right vmid or name")]
@@ -142,6 +161,35 @@ impl Client {
             return Err(FindError::Ambiguous { name: name.to_owned(), places: named.places() });
         }
         Ok(named.matches.pop())
+    }
+
+    /// Makes sure that a VM that was not found is not one that the caller may not see. What cannot
+    /// be made sure of is told, for a warning.
+    ///
+    /// # Errors
+    /// When it is one, or the caller sees none at all.
+    pub async fn not_hidden(&self, vmid: Option<Vmid>) -> Result<Option<String>, FindError> {
+        let caller = self.caller();
+        if let Some(vmid) = vmid {
+            return match self.next_id(Some(vmid)).await {
+                Err(error) if matches!(error.kind(), Some(Kind::Exists)) => {
+                    Err(FindError::Hidden { vmid, caller })
+                }
+                _ => Ok(None),
+            };
+        }
+        if self.is_root() {
+            return Ok(None);
+        }
+        let Ok(granted) = self.permissions(None).await else { return Ok(None) };
+        let mut seen = granted.paths("VM.Audit").peekable();
+        if seen.peek().is_none() {
+            return Err(FindError::Blind { caller });
+        }
+        let all = seen.any(|(path, below)| below && matches!(path, "/" | "/vms"));
+        Ok((!all).then(|| {
+            format!("only machines that {caller} may see were looked at: it lacks VM.Audit on /vms")
+        }))
     }
 
     /// The VMs of a name among guests that were listed before.

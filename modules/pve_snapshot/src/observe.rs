@@ -19,6 +19,10 @@ use crate::target::{Session, failure};
 /// When the state cannot be read, or something stands against the plan.
 pub(crate) async fn observe(params: &Params, session: &mut Session) -> Result<Found, Failure> {
     let mut found = read(params, session).await?;
+    if found.is_none() && !session.applied {
+        let unsure = session.client.not_hidden(params.vmid).await?;
+        unsure.into_iter().for_each(|text| session.run.warn(text));
+    }
     let mut changes = plan(params, found.as_ref())?;
     let to_do = |changes: &[_], session: &Session| !changes.is_empty() && !session.applied;
     if let Some(guest) = found.take() {

@@ -1,7 +1,7 @@
 //! What is there. Reads only.
 
 use ansible_module::Failure;
-use pve_client::{Error, Form, Kind, Pauses, same_name, still_locked};
+use pve_client::{Error, Form, Pauses, same_name, still_locked};
 use pve_types::{NodeName, Vmid};
 use serde::Deserialize;
 
@@ -85,14 +85,9 @@ async fn idle(session: &Session) {
 
 /// Makes sure that a machine that seems not to be there is not one that the caller may not see.
 async fn seen(params: &Params, session: &Session) -> Result<(), Failure> {
-    let Some(vmid) = params.vmid() else { return Ok(()) };
-    match session.client.next_id(Some(vmid)).await {
-        Err(error) if matches!(error.kind(), Some(Kind::Exists)) => Err(Failure::new(format!(
-            "vmid {vmid} is a guest that {} may not see: it lacks VM.Audit on /vms/{vmid}",
-            session.client.caller()
-        ))),
-        _ => Ok(()),
-    }
+    let unsure = session.client.not_hidden(params.vmid()).await.map_err(identity::not_found)?;
+    unsure.into_iter().for_each(|text| session.run.warn(text));
+    Ok(())
 }
 
 /// Reads the machine, where it is now.

@@ -31,3 +31,23 @@ fn snapshots_need_exactly_what_is_written() {
         }
     }
 }
+
+#[test]
+fn a_machine_that_may_not_be_seen_is_not_taken_for_absent() {
+    let bench = with(LabConfig::default());
+    make(&bench, 201, "web", &[]);
+    assert!(bench.module(json!({"vmid": 201, "snapname": "pre"})).run().changed());
+    bench.forget();
+    let blind = bench.token("blind", &[("/storage", &["Datastore.Audit"])]);
+    for (machine, text) in [
+        (json!({"vmid": 201}), "may not see: it lacks VM.Audit on /vms/201"),
+        (json!({"name": "web"}), "token 'blind@pve!t' has VM.Audit nowhere"),
+    ] {
+        for state in ["absent", "present", "rollback"] {
+            let args = json!({"snapname": "pre", "state": state});
+            let outcome = bench.module(machine.clone()).args(args).args(blind.clone()).run();
+            assert!(outcome.failed().contains(text), "{machine} {state}: {}", outcome.failed());
+        }
+    }
+    assert_eq!(bench.writes(), [""; 0]);
+}

@@ -1,6 +1,6 @@
 //! Starting, stopping, waiting, removing.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{bench, web};
 
@@ -77,6 +77,24 @@ fn a_machine_that_may_not_be_seen_is_not_taken_for_absent() {
         let message = outcome.failed();
         assert!(message.contains("may not see: it lacks VM.Audit on /vms/201"), "{message}");
     }
+    assert_eq!(bench.writes(), [""; 0]);
+    // by its name it cannot be asked for
+    let named =
+        |args: Value| bench.module(json!({"name": "web", "state": "absent"})).args(args).run();
+    let outcome = named(blind.clone());
+    let message = outcome.failed();
+    assert!(
+        message.contains(
+            "it cannot be told whether the machine exists: token 'blind@pve!t' has VM.Audit nowhere"
+        ),
+        "{message}"
+    );
+    let outcome = named(bench.token("few", &[("/vms/300", &["VM.Audit"])]));
+    let warnings = outcome.ok()["warnings"].to_string();
+    assert!(warnings.contains("may see were looked at: it lacks VM.Audit on /vms"), "{warnings}");
+    let outcome =
+        named(bench.token("all", &[("/vms/300", &["VM.Audit"]), ("/vms", &["VM.Audit"])]));
+    assert!(outcome.failed().contains("vm web (201) is running"), "{}", outcome.failed());
     assert_eq!(bench.writes(), [""; 0]);
     // a number that nobody has is absent
     assert!(!bench.module(json!({"vmid": 999, "state": "absent"})).args(blind).run().changed());

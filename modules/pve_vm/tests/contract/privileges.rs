@@ -80,7 +80,9 @@ fn a_guest_that_may_not_be_seen_is_not_made_again() {
     let blind = bench.module(wanted()).args(token("root@pam!nopriv", "0001")).run();
     let message = blind.failed();
     assert!(
-        message.contains("vmid 201 is taken by a guest that the caller may not see"),
+        message.contains(
+            "vmid 201 is taken by a guest that the caller may not see (vmid: VM 201 already exists)"
+        ),
         "{message}"
     );
     assert_eq!(bench.writes(), [""; 0]);
