@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 
 use ansible_module::Diff;
 use pve_types::address::{Reason, Source};
+use pve_types::property::Disk;
 use pve_types::{ConfigDigest, NodeName, Parsed, Vmid, parsed};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::change::{Action, Change, readable};
-use crate::found::{Found, label};
+use crate::change::{Action, Change, Edit, From, readable};
+use crate::found::{Found, Guest, is_drive, label};
 use crate::params::Params;
 use crate::plan::cloudinit::is_cloudinit;
+use crate::plan::update::plugs;
 use crate::target::Session;
 
 /// Keys that say nothing to a reader of a difference.
@@ -30,12 +32,20 @@ pub(crate) fn diff(params: &Params, found: &Found, plan: &[Change]) -> Vec<Diff>
     for change in plan {
         match change {
             Change::Create(creation) => {
-                after = Some(creation.config.clone());
+                let mut config = creation.config.clone();
+                if !matches!(creation.from, From::Config { .. }) {
+                    config
+                        .iter_mut()
+                        .filter(|(key, _)| is_drive(key))
+                        .for_each(|(_, l)| renamed(l));
+                }
+                after = Some(config);
                 next = Some("stopped".into());
             }
             Change::Set(edit) => {
                 if let Some(after) = &mut after {
                     after.retain(|key, _| !edit.delete.contains(key));
+                    detached(found.guest.as_ref(), edit, after);
                     after.extend(edit.set.clone());
                     for key in edit.revert.keys() {
                         after.remove(key);
@@ -46,7 +56,7 @@ pub(crate) fn diff(params: &Params, found: &Found, plan: &[Change]) -> Vec<Diff>
             }
             Change::Grow { disk, to, .. } => {
                 if let Some(line) = after.as_mut().and_then(|after| after.get_mut(disk)) {
-                    let grammar = pve_types::property::Disk::GRAMMAR;
+                    let grammar = Disk::GRAMMAR;
                     let mut options = grammar.options(line);
                     options.insert("size".into(), to.to_string());
                     *line = grammar.line(&options);
@@ -56,16 +66,18 @@ pub(crate) fn diff(params: &Params, found: &Found, plan: &[Change]) -> Vec<Diff>
                 let status = match action {
                     Action::Shutdown(_) | Action::Hibernate => "stopped",
                     Action::Pause => "paused",
+                    Action::Restart { .. } => "running (restarted)",
+                    Action::RestartIfPending(_) => "running (restarted if need be)",
                     _ => "running",
                 };
                 next = Some(status.into());
             }
             Change::Move { disk, to, .. } => {
                 if let Some(line) = after.as_mut().and_then(|after| after.get_mut(disk)) {
-                    let drive = pve_types::property::Disk::new(line);
+                    let drive = Disk::new(line);
                     let mut options = drive.options().clone();
                     options.insert("file".into(), format!("{to}:..."));
-                    *line = pve_types::property::Disk::GRAMMAR.line(&options);
+                    *line = Disk::GRAMMAR.line(&options);
                 }
             }
             Change::Migrate(migration) => node = Some(migration.to.clone()),
@@ -84,12 +96,42 @@ pub(crate) fn diff(params: &Params, found: &Found, plan: &[Change]) -> Vec<Diff>
             |guest| format!("{} on {}", guest.label(), node.unwrap_or_else(|| guest.node.clone())),
         )
     };
-    vec![Diff {
-        before_header: header(None),
-        after_header: header(node),
-        before: text(found.guest.as_ref().map(|_| &before), status.as_deref()),
-        after: text(after.as_ref(), next.as_deref()),
-    }]
+    let mut old = text(found.guest.as_ref().map(|_| &before), status.as_deref());
+    let mut new = text(after.as_ref(), next.as_deref());
+    if let (Some(guest), Some(node)) = (&found.guest, &node) {
+        old.insert_str(0, &format!("node: {}\n", guest.node));
+        new.insert_str(0, &format!("node: {node}\n"));
+    }
+    if old == new {
+        // a password that is written again, a drive that is written anew
+        new.extend(plan.iter().map(|change| format!("# {change}\n")));
+    }
+    vec![Diff { before_header: header(None), after_header: header(node), before: old, after: new }]
+}
+
+/// The volume of a copy has a name of its own, which PVE chooses.
+fn renamed(line: &mut String) {
+    let disk = Disk::new(line);
+    if let Some(storage) = disk.storage().filter(|_| !disk.is_cdrom() || disk.is_cloudinit()) {
+        let mut options = disk.options().clone();
+        options.insert("file".into(), format!("{storage}:..."));
+        *line = Disk::GRAMMAR.line(&options);
+    }
+}
+
+/// PVE keeps the volumes of drives that are taken out, under names of their own; of one that a
+/// running machine lets go of later, it does so then.
+fn detached(guest: Option<&Guest>, edit: &Edit, after: &mut BTreeMap<String, String>) {
+    let Some(guest) = guest else { return };
+    for key in edit.delete.iter().filter(|key| is_drive(key) && !key.starts_with("unused")) {
+        let Some(disk) = guest.config.get(key).map(|line| Disk::new(line)) else { continue };
+        let Some(volume) = disk.volume().filter(|_| !disk.is_cdrom()) else { continue };
+        if guest.running && guest.running_config.contains_key(key) && !plugs(guest, key) {
+            continue;
+        }
+        let free = (0..256).map(|n| format!("unused{n}")).find(|key| !after.contains_key(key));
+        after.extend(free.map(|free| (free, volume.to_string())));
+    }
 }
 
 fn text(config: Option<&BTreeMap<String, String>>, status: Option<&str>) -> String {
@@ -192,6 +234,7 @@ pub(crate) fn returned(params: &Params, found: &Found, session: &Session) -> Ret
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::found::Source as FoundSource;
     use crate::plan::plan;
     use crate::tests::{guest, params};
     use serde_json::{Value, json};
@@ -244,5 +287,51 @@ mod tests {
             (gone.after.as_str(), gone.before_header.as_str()),
             ("", "vm web (100) on pve1")
         );
+    }
+
+    #[test]
+    fn a_copys_volumes_are_not_shown_as_those_of_its_source() {
+        let source = guest(&json!({"scsi0": "local:100/a.raw,size=1G",
+                                   "ide2": "local:100/vm-100-cloudinit.qcow2,media=cdrom",
+                                   "ide0": "local:iso/x.iso,media=cdrom"}));
+        let found = Found { source: Some(FoundSource::Clone(source)), ..Found::default() };
+        let args = json!({"name": "copy", "clone": "web", "scsi": {"scsi0": {"size": "2G"}}});
+        assert_eq!(
+            shown(&args, &found).after,
+            "status: stopped\nide0: local:iso/x.iso,media=cdrom\nide2: local:...,media=cdrom\n\
+             name: copy\nscsi0: local:...,size=2G\n"
+        );
+    }
+
+    #[test]
+    fn what_no_setting_shows_is_shown_too() {
+        let there = json!({"cores": "2", "scsi1": "local:100/b.raw,size=1G", "cipassword": "**",
+                           "ide2": "local:100/vm-100-cloudinit.qcow2,media=cdrom",
+                           "ide0": "local:100/c.raw,size=1G", "unused0": "local:100/a.raw"});
+        let mut running = guest(&there);
+        running.running = true;
+        running.status = "running".into();
+        for (args, old, new) in [
+            (json!({"node": "pve2", "migrate": true}), "node: pve1\n", "node: pve2\n"),
+            (json!({"state": "restarted"}), "status: running\n", "status: running (restarted)\n"),
+            (
+                json!({"cores": 4, "reboot": "if_required"}),
+                "cores: 2\n",
+                "status: running (restarted if need be)\n",
+            ),
+            (
+                json!({"cipassword": "new", "update_password": "always"}),
+                "",
+                "# set cipassword to \"VALUE_SPECIFIED_IN_NO_LOG_PARAMETER\" (was",
+            ),
+            (json!({"delete": ["scsi1"]}), "scsi1: local", "unused1: local:100/b.raw\n"),
+            (json!({"delete": ["ide0"]}), "ide0: local", "unused0: local:100/a.raw\n"),
+        ] {
+            let diff = shown(&args, &Found { guest: Some(running.clone()), ..Found::default() });
+            assert_ne!(diff.before, diff.after, "{args}");
+            assert!(diff.before.contains(old), "{args}: {}", diff.before);
+            assert!(diff.after.contains(new), "{args}: {}", diff.after);
+            assert!(!diff.after.contains("/c.raw") || args["delete"] != json!(["ide0"]));
+        }
     }
 }

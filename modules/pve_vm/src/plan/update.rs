@@ -139,8 +139,9 @@ fn not_grown(guest: &Guest, key: &str, there: bool) -> Option<&'static str> {
     )
 }
 
-/// Whether a running machine takes a drive in this slot.
-fn plugs(guest: &Guest, key: &str) -> bool {
+/// Whether a running machine takes and lets go of a drive in this slot.
+#[must_use]
+pub(crate) fn plugs(guest: &Guest, key: &str) -> bool {
     let hot = guest.running_config.get("hotplug").map_or("1", |features| features.trim());
     let disks = hot == "1" || hot.split([',', ';', ' ']).any(|feature| feature == "disk");
     disks && slot(key).is_some_and(|(bus, _)| matches!(bus, "scsi" | "virtio"))
