@@ -48,6 +48,18 @@ pub enum FindError {
         /// Those that do not say theirs, and why.
         unread: Vec<String>,
     },
+    /// One has the name, and some do not say theirs.
+    #[error("it cannot be told whether {place} is the only machine called {name}: the cluster does \
+             not say the name of {}; give vmid, or try again when its node is there",
+            unread.join(", "))]
+    Unsure {
+        /// The name.
+        name: String,
+        /// The number and node of the one that has it.
+        place: String,
+        /// Those that do not say theirs, and why.
+        unread: Vec<String>,
+    },
     /// The caller may not see the guest of this number.
     #[error("vmid {vmid} is a guest that {caller} may not see: it lacks VM.Audit on /vms/{vmid}")]
     Hidden {
@@ -126,7 +138,8 @@ pub fn same_name(wanted: Option<&str>, vmid: Vmid, name: &str) -> Result<(), Fin
 
 impl Client {
     /// Where a VM is and its number, if it is there. While a VM is being made it has no name yet:
-    /// that is waited out for as long as `patience`.
+    /// that is waited out for as long as `patience`. What cannot be taken back needs `alone`: a name
+    /// that is known to be no other machine's either, though its node be off the network.
     ///
     /// # Errors
     /// When it cannot be told which VM is meant.
@@ -134,10 +147,11 @@ impl Client {
         &self,
         vmid: Option<Vmid>,
         name: Option<&str>,
+        alone: bool,
         patience: Duration,
     ) -> Result<Option<(NodeName, Vmid)>, FindError> {
         let rows = self.resources(Some("vm")).await.map_err(FindError::List)?;
-        self.find_qemu_among(&rows, vmid, name, patience).await
+        self.find_qemu_among(&rows, vmid, name, alone, patience).await
     }
 
     /// The same among guests that were listed before.
@@ -149,6 +163,7 @@ impl Client {
         rows: &[Resource],
         vmid: Option<Vmid>,
         name: Option<&str>,
+        alone: bool,
         patience: Duration,
     ) -> Result<Option<(NodeName, Vmid)>, FindError> {
         let name = match (vmid, name) {
@@ -159,6 +174,10 @@ impl Client {
         let mut named = self.qemu_named(name, rows, patience).await.readable(name)?;
         if named.matches.len() > 1 {
             return Err(FindError::Ambiguous { name: name.to_owned(), places: named.places() });
+        }
+        if let (true, Some(place), false) = (alone, named.places().pop(), named.unread.is_empty()) {
+            let name = name.to_owned();
+            return Err(FindError::Unsure { name, place, unread: named.unread });
         }
         Ok(named.matches.pop())
     }

@@ -78,7 +78,8 @@ async fn read(params: &Params, session: &mut Session) -> Result<Found, Failure> 
             Some(place) => Some(place.clone()),
             None => {
                 let name = params.name.as_deref();
-                session.client.find_qemu(params.vmid, name, session.timeout).await?
+                let alone = params.state != State::Present || params.retention.is_some();
+                session.client.find_qemu(params.vmid, name, alone, session.timeout).await?
             }
         };
         let Some((node, vmid)) = place else { return Ok(None) };

@@ -4,7 +4,7 @@ use ansible_module::Failure;
 use pve_client::FindError;
 use pve_types::{NodeName, Vmid};
 
-use crate::params::Params;
+use crate::params::{Params, State};
 use crate::target::{Session, failure};
 
 /// Where the machine is and its number, if it is there.
@@ -18,9 +18,10 @@ pub(crate) async fn find(
     let listed = session.client.resources(Some("vm")).await;
     session.rows = listed
         .map_err(|error| failure(error).context("failed to list the guests of the cluster"))?;
-    let name = params.name.as_deref();
-    let found =
-        session.client.find_qemu_among(&session.rows, params.vmid(), name, session.timeout).await;
+    let (vmid, name) = (params.vmid(), params.name.as_deref());
+    let alone = params.state == State::Absent || params.is_template();
+    let client = &session.client;
+    let found = client.find_qemu_among(&session.rows, vmid, name, alone, session.timeout).await;
     found.map_err(not_found)
 }
 

@@ -1,7 +1,7 @@
 //! Every scenario of `docs/privileges.yml` with exactly the privileges that it says, and with one
 //! less.
 
-use pve_lab::{LabConfig, PveVersion, scenarios};
+use pve_lab::{Fleet, LabConfig, PveVersion, scenarios};
 use serde_json::json;
 
 use crate::support::{make, with};
@@ -50,4 +50,21 @@ fn a_machine_that_may_not_be_seen_is_not_taken_for_absent() {
         }
     }
     assert_eq!(bench.writes(), [""; 0]);
+}
+
+#[test]
+fn what_cannot_be_taken_back_needs_a_name_that_is_known_to_be_one_machines() {
+    let fleet = Fleet { guests: 6, containers: 0, stopped: 0, ..Fleet::default() };
+    let bench = with(LabConfig { fleet: Some(fleet), ..LabConfig::default() });
+    let other = bench.module(json!({"vmid": 100, "snapname": "pre"})).check().run();
+    let name = other.ok()["name"].as_str().unwrap().to_owned();
+    bench.lab.set_offline("pve2", true);
+    bench.forget();
+    for state in ["absent", "rollback"] {
+        let outcome = bench.module(json!({"name": name, "snapname": "pre", "state": state})).run();
+        let message = outcome.failed();
+        assert!(message.contains("it cannot be told whether 100 on pve1 is the only"), "{message}");
+    }
+    assert_eq!(bench.writes(), [""; 0]);
+    assert!(bench.module(json!({"name": name, "snapname": "pre"})).check().run().changed());
 }

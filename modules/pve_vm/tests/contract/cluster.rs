@@ -41,6 +41,15 @@ fn a19_a_node_that_is_down_does_not_lead_to_a_second_machine() {
     let message = lost.failed();
     assert!(message.contains("it cannot be told whether a machine called"), "{message}");
     assert!(message.contains("vm 101 on pve2"), "{message}");
+    // b67: whether it is the only one of its name is not known
+    let gone = json!({"name": here, "state": "absent", "force": true});
+    for module in [bench.module(gone.clone()), bench.module(gone).check()] {
+        let outcome = module.run();
+        let message = outcome.failed();
+        let text =
+            format!("it cannot be told whether 100 on pve1 is the only machine called {here}");
+        assert!(message.contains(&text) && message.contains("vm 101 on pve2"), "{message}");
+    }
     let known = bench.module(json!({"vmid": 101, "onboot": true})).run();
     assert!(known.failed().contains("failed to read vm 101 on pve2"), "{}", known.failed());
     assert_eq!(bench.writes(), [""; 0]);
