@@ -13,6 +13,7 @@ use std::time::Duration;
 use pve_client::{Published, PublishedError};
 use thiserror::Error;
 
+use crate::address::shown;
 use crate::checksum::{Algorithm, Checksum, Summer};
 
 /// What is fetched.
@@ -198,16 +199,4 @@ async fn receive(
         progress(Progress { done, total });
     }
     Ok((summer.done(), done))
-}
-
-/// An address without what may be a password in it.
-fn shown(url: &str) -> String {
-    match url.split_once("://") {
-        Some((scheme, rest)) => {
-            let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-            let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-            format!("{scheme}://{host}{path}")
-        }
-        None => url.to_owned(),
-    }
 }

@@ -5,6 +5,7 @@
 //! checksum or none at all, [`unpack`] decompresses in little memory, and [`Probe`] looks at a file
 //! that a stranger made without trusting it. HTTP is spoken by `pve-client`.
 
+mod address;
 mod catalog;
 mod checksum;
 mod compression;
@@ -16,6 +17,7 @@ mod signature;
 mod sums;
 mod unpack;
 
+pub use address::{password, shown};
 pub use catalog::{Entry, EntryError, Pinned, Publisher, Variant};
 pub use checksum::{Algorithm, Checksum, NoChecksum, Summer};
 pub use compression::Compression;

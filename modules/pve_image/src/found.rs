@@ -53,6 +53,12 @@ pub(crate) enum Proof {
 }
 
 impl Found {
+    /// The size of the file on a node, as far as PVE says it.
+    pub(crate) fn size_on(&self, node: &NodeName) -> u64 {
+        let copy = self.copies.iter().find(|copy| copy.node == *node);
+        copy.and_then(|copy| copy.there?.size).unwrap_or(0)
+    }
+
     /// The volume's name for messages.
     pub(crate) fn label(&self) -> String {
         self.volid.as_ref().map_or_else(|| self.name.clone(), ToString::to_string)

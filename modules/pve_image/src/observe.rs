@@ -5,7 +5,7 @@ use ansible_module::Failure;
 use pve_client::{Content as Row, Error};
 use pve_types::{NodeName, VolId};
 
-use crate::found::{Copy, Found, There};
+use crate::found::{Copy, Found, Proof, There};
 use crate::names;
 use crate::nodes::{Seat, seats};
 use crate::params::{Decompress, Params, State};
@@ -32,23 +32,31 @@ pub(crate) async fn observe(params: &Params, session: &mut Session) -> Result<Fo
     expect(params, session, &mut found).await?;
     session.expected = found.expected;
     let changes = plan(params, &found)?;
-    let proving = proving(params, session, &found);
     if session.applied {
         return Ok(found);
     }
+    let (asking, proving) = proving(params, session, &found).await;
     let shared = seats.iter().any(Seat::is_shared);
-    let work = Work { seats: &seats, found: &found, changes: &changes, proving: &proving, shared };
+    let work = Work {
+        seats: &seats,
+        found: &found,
+        changes: &changes,
+        proving: &proving,
+        asking: &asking,
+        shared,
+    };
     preflight::check(session, &work, problems).await?;
-    for node in proving {
-        if session.run.check_mode {
+    if session.run.check_mode {
+        if !asking.is_empty() || !proving.is_empty() {
             session.run.warn("verify: nothing is transferred in check mode, so nothing is proven");
-            break;
         }
-        let proof = verify::verify(session, &found, &node).await?;
-        session.proofs.insert(node.clone(), proof.clone());
-        for copy in found.copies.iter_mut().filter(|copy| copy.node == node) {
-            copy.proof = Some(proof.clone());
-        }
+    } else if prove(session, &mut found, asking, proving).await? {
+        // what is other content only now is looked at as what was so from the beginning
+        let changes = plan(params, &found)?;
+        let (proving, asking): (&[_], &[_]) = (&[], &[]);
+        let work =
+            Work { seats: &seats, found: &found, changes: &changes, proving, asking, shared };
+        preflight::check(session, &work, Vec::new()).await?;
     }
     unproven(params, session, &found);
     Ok(found)
@@ -169,13 +177,51 @@ async fn expect(params: &Params, session: &mut Session, found: &mut Found) -> Re
     Ok(())
 }
 
-/// The nodes whose file is compared with a fresh transfer.
-fn proving(params: &Params, session: &Session, found: &Found) -> Vec<NodeName> {
-    if !params.verify || params.state == State::Absent || session.applied {
-        return Vec::new();
+/// The nodes that are asked for the checksum of their file, and those whose file is compared with a
+/// fresh transfer.
+async fn proving(
+    params: &Params,
+    session: &Session,
+    found: &Found,
+) -> (Vec<NodeName>, Vec<NodeName>) {
+    let (mut asking, mut proving) = (Vec::new(), Vec::new());
+    if !params.verify || params.state == State::Absent {
+        return (asking, proving);
     }
     let there = found.copies.iter().filter(|copy| copy.there.is_some() && copy.proof.is_none());
-    there.map(|copy| copy.node.clone()).collect()
+    for node in there.map(|copy| copy.node.clone()) {
+        let list = if verify::is_asked(session, &node).await { &mut asking } else { &mut proving };
+        list.push(node);
+    }
+    (asking, proving)
+}
+
+/// Proves the files, and tells whether one of them is another.
+async fn prove(
+    session: &mut Session,
+    found: &mut Found,
+    asking: Vec<NodeName>,
+    mut proving: Vec<NodeName>,
+) -> Result<bool, Failure> {
+    let mut proofs = Vec::new();
+    for node in asking {
+        match verify::ask(session, found, &node).await? {
+            Some(proof) => proofs.push((node, proof)),
+            None => proving.push(node),
+        }
+    }
+    for node in proving {
+        let proof = verify::transfer(session, found, &node).await?;
+        proofs.push((node, proof));
+    }
+    let other = proofs.iter().any(|(_, proof)| *proof != Proof::Same);
+    for (node, proof) in proofs {
+        for copy in found.copies.iter_mut().filter(|copy| copy.node == node) {
+            copy.proof = Some(proof.clone());
+        }
+        session.proofs.insert(node, proof);
+    }
+    Ok(other)
 }
 
 /// A file of which nothing but its name is known is told of.
@@ -186,7 +232,7 @@ fn unproven(params: &Params, session: &Session, found: &Found) {
     for copy in found.copies.iter().filter(|copy| copy.there.is_some() && copy.proof.is_none()) {
         session.run.warn(format!(
             "{} is there on {}, and that it has the content that is asked for could not be compared: \
-             the size of the source is not known; verify transfers it anew and compares",
+             the size of the source is not known; verify proves it",
             found.label(),
             copy.node
         ));

@@ -67,10 +67,12 @@ pub(crate) struct Params {
     /// taken then.
     #[serde(default)]
     pub(crate) allow_unverified: bool,
-    /// Whether a file that is there is compared with the source transferred anew: under a temporary
-    /// name, with the checksum proven by the node, and removed again whatever happens. PVE lets nobody
-    /// read a file back, so what is compared is the size of the file, its format and the size of the
-    /// disk in it. Not done in check mode.
+    /// Whether the content of a file that is there is proven: the node is asked for its checksum,
+    /// by a download to the name that is taken, which transfers nothing. Where that cannot be asked
+    /// (no O(checksum) of an address, a medium that the node decompresses, an upload by a caller
+    /// without Sys.AccessNetwork on the node), the source is transferred anew under a temporary name,
+    /// removed again whatever happens, and the sizes, formats and disks of both are compared, which a
+    /// warning says. Not done in check mode.
     #[serde(default)]
     pub(crate) verify: bool,
     /// Whether a file of the same name with other content is replaced. The new one is complete and

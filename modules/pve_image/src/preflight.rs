@@ -1,6 +1,7 @@
 //! What stands against a plan, all of it at once, before the first write.
 
 use ansible_module::Failure;
+use images::shown;
 use pve_types::{NodeName, VolId};
 
 use crate::change::Change;
@@ -8,7 +9,7 @@ use crate::found::Found;
 use crate::in_use;
 use crate::nodes::Seat;
 use crate::privileges;
-use crate::request::{Origin, shown};
+use crate::request::Origin;
 use crate::target::Session;
 
 /// What is about to be done.
@@ -22,6 +23,8 @@ pub(crate) struct Work<'a> {
     pub(crate) changes: &'a [Change],
     /// The nodes whose file is compared with a fresh transfer.
     pub(crate) proving: &'a [NodeName],
+    /// The nodes that are asked for the checksum of their file.
+    pub(crate) asking: &'a [NodeName],
     /// Whether the nodes see the same file.
     pub(crate) shared: bool,
 }
@@ -50,7 +53,7 @@ impl Work<'_> {
     }
 
     fn is_idle(&self) -> bool {
-        self.changes.is_empty() && self.proving.is_empty()
+        self.changes.is_empty() && self.proving.is_empty() && self.asking.is_empty()
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the caller must be allowed, by PVE's own checks (`PVE/API2/Storage`).
 
 use pve_client::Permissions;
+use pve_types::NodeName;
 
 use crate::preflight::Work;
 use crate::request::Origin;
@@ -16,7 +17,8 @@ pub(crate) async fn check(session: &Session, work: &Work<'_>, problems: &mut Vec
     let path = format!("/storage/{}", session.request.storage);
     if let Ok(granted) = client.permissions(Some(&path)).await {
         let mut lacking = Vec::new();
-        if !work.receiving().is_empty() && !granted.has(&path, "Datastore.AllocateTemplate") {
+        let brings = !work.receiving().is_empty() || !work.asking.is_empty();
+        if brings && !granted.has(&path, "Datastore.AllocateTemplate") {
             lacking.push("Datastore.AllocateTemplate");
         }
         if work.deletes() && !granted.has(&path, "Datastore.Allocate") {
@@ -27,14 +29,18 @@ pub(crate) async fn check(session: &Session, work: &Work<'_>, problems: &mut Vec
         }
     }
     let by_node = matches!(session.request.origin, Some(Origin::Node { .. }));
-    if !by_node || work.receiving().is_empty() {
+    let mut fetching = work.receiving();
+    fetching.extend(work.asking);
+    fetching.sort();
+    fetching.dedup();
+    if !by_node || fetching.is_empty() {
         return;
     }
     let Ok(root) = client.permissions(Some("/")).await else { return };
     if on_root(&root) {
         return;
     }
-    for node in work.receiving() {
+    for node in fetching {
         let path = format!("/nodes/{node}");
         let Ok(granted) = client.permissions(Some(&path)).await else { continue };
         if !granted.has(&path, "Sys.AccessNetwork") {
@@ -45,6 +51,20 @@ pub(crate) async fn check(session: &Session, work: &Work<'_>, problems: &mut Vec
             ));
         }
     }
+}
+
+/// Whether the caller may let a node fetch something.
+pub(crate) async fn may_fetch(session: &Session, node: &NodeName) -> bool {
+    let client = &session.client;
+    if client.is_root() {
+        return true;
+    }
+    if client.permissions(Some("/")).await.is_ok_and(|granted| on_root(&granted)) {
+        return true;
+    }
+    let path = format!("/nodes/{node}");
+    let granted = client.permissions(Some(&path)).await;
+    granted.is_ok_and(|granted| granted.has(&path, "Sys.AccessNetwork"))
 }
 
 /// What PVE took before it had a privilege for this, and still takes.

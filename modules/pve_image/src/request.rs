@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ansible_module::Failure;
-use images::{Checksum, Entry};
+use images::{Checksum, Entry, shown};
 use pve_types::{NodeName, StorageId, VolId};
 
 use crate::names::{self, COMPRESSIONS};
@@ -221,8 +221,16 @@ fn fetched(params: &Params, url: &str) -> Result<Origin, Failure> {
 /// PVE takes http and https.
 fn address(option: &str, url: &str) -> Result<(), Failure> {
     let rest = ["http://", "https://"].iter().find_map(|scheme| url.strip_prefix(scheme));
-    let host = rest.and_then(|rest| rest.split('/').next()).unwrap_or_default();
+    let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
     let host = host.rsplit('@').next().unwrap_or_default();
+    let port = host.rsplit_once(':').map(|(_, port)| port).filter(|port| !port.ends_with(']'));
+    if port.is_some_and(|port| port.parse::<u16>().is_err()) {
+        return Err(Failure::new(format!(
+            "{option}: '{}' is no address: there is no port after the ':'; in a password '/' is \
+             written %2F, '?' %3F, '#' %23",
+            shown(url)
+        )));
+    }
     if host.is_empty() || url.contains(char::is_whitespace) {
         let hint = if url.starts_with('/') {
             "a file of the control node is given as src; of a file on the node PVE takes only the \
@@ -233,18 +241,6 @@ fn address(option: &str, url: &str) -> Result<(), Failure> {
         return Err(Failure::new(format!("{option}: '{}' is no address: {hint}", shown(url))));
     }
     Ok(())
-}
-
-/// An address without what may be a password in it.
-pub(crate) fn shown(url: &str) -> String {
-    match url.split_once("://") {
-        Some((scheme, rest)) => {
-            let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-            let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-            format!("{scheme}://{host}{path}")
-        }
-        None => url.to_owned(),
-    }
 }
 
 /// What a node fetches it stores as it is, but for the compressions of an installation medium.

@@ -7,12 +7,12 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use ansible_module::Failure;
-use images::{Algorithm, Checksum, Summer, Unpacked, unpack};
+use images::{Algorithm, Checksum, Summer, Unpacked, shown, unpack};
 use pve_client::Published;
 use tokio::sync::mpsc;
 
 use crate::params::Decompress;
-use crate::request::{Origin, Source, shown};
+use crate::request::{Origin, Source};
 use crate::target::Session;
 
 /// A file as it will be on the storage.

@@ -73,8 +73,9 @@ impl Target {
     /// When the options do not say how.
     pub(crate) fn new(params: &Params, run: &Run) -> Result<Self, Failure> {
         let request = Request::of(params)?;
-        for url in [&params.url, &params.src].into_iter().flatten() {
-            if let Some(secret) = password(url) {
+        let mirror = params.catalog.as_ref().and_then(|entry| entry.mirror.as_ref());
+        for url in [params.url.as_ref(), params.src.as_ref(), mirror].into_iter().flatten() {
+            if let Some(secret) = images::password(url) {
                 run.hide(secret);
             }
         }
@@ -99,13 +100,6 @@ impl Target {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         Ok(Self { runtime, session })
     }
-}
-
-/// The password in an address.
-fn password(url: &str) -> Option<&str> {
-    let (_, rest) = url.split_once("://")?;
-    let (user, _) = rest.split('/').next()?.rsplit_once('@')?;
-    user.split_once(':').map(|(_, password)| password)
 }
 
 impl Session {
@@ -150,23 +144,6 @@ impl Session {
             Ok(None) => Ok(()),
             Err(error) if error.is_gone() => Ok(()),
             Err(error) => Err(error),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_password_of_an_address_is_found() {
-        for (url, found) in [
-            ("https://user:hush@h/x", Some("hush")),
-            ("https://user@h/x", None),
-            ("https://h/x:y@z", None),
-            ("/srv/a:b@c", None),
-        ] {
-            assert_eq!(password(url), found, "{url}");
         }
     }
 }

@@ -4,11 +4,12 @@ use std::io::{Seek, SeekFrom};
 use std::time::Instant;
 
 use ansible_module::Failure;
+use images::shown;
 use pve_client::{Error, Form, Kind, Pauses, Upload};
 use pve_types::{NodeName, Upid};
 
 use crate::observe::{is_lost, present};
-use crate::request::{Origin, shown};
+use crate::request::Origin;
 use crate::source;
 use crate::target::{Session, Transfer};
 
@@ -45,10 +46,11 @@ pub(crate) async fn bring(
             Ok(())
         }
         Err(error) => {
-            // a copy that was cut off on the node, for want of room, would be taken for the file
+            // a copy that was cut off on the node, for want of room, would be taken for the file; what
+            // is refused for its name or its checksum never got there: another's file is there
             if before.is_none()
                 && matches!(error, Error::Task(_))
-                && !matches!(error.kind(), Some(Kind::Exists))
+                && !matches!(error.kind(), Some(Kind::Exists | Kind::Checksum))
                 && let Ok(Some(_)) = present(session, node, &volid).await
             {
                 session.remove(node, &volid).await.ok();

@@ -1,16 +1,29 @@
-//! Comparing a file that is there with the source transferred anew.
+//! Proving that a file that is there has the content that is asked for.
 //!
-//! PVE lets nobody read a file of a storage back, and keeps no checksum of it. The fresh copy is
-//! proven by the node's own checksum; the old one is compared with it by all that PVE tells of both.
+//! PVE lets nobody read a file of a storage back, and keeps no checksum of it. But a node that is
+//! told to download to a name that is taken, with a checksum, takes the checksum of the file that is
+//! there, says whether it is that, and fetches nothing (`PVE::Tools::download_file_from_url`).
+//!
+//! Where that cannot be asked for (no checksum of the file on the storage is known, or a caller who
+//! uploads may not let nodes fetch), the source is transferred anew under a temporary name, and the
+//! old file compared with it by all that PVE tells of both.
 
 use ansible_module::Failure;
+use images::Checksum;
+use pve_client::{Form, Kind};
 use pve_types::{NodeName, VolId};
 
 use crate::found::{Found, Proof};
 use crate::names;
 use crate::observe::present;
+use crate::privileges;
+use crate::request::Origin;
+use crate::source;
 use crate::target::Session;
 use crate::transfer::bring;
+
+/// What is never fetched: the node is asked about a file that it has.
+const NOWHERE: &str = "http://localhost:9/";
 
 /// What PVE tells of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,11 +33,73 @@ struct Told {
     disk: Option<u64>,
 }
 
+/// Whether a node can be asked for the checksum of the file that it has.
+pub(crate) async fn is_asked(session: &Session, node: &NodeName) -> bool {
+    match &session.request.origin {
+        // of what a node decompresses only the checksum before that is known
+        Some(Origin::Node { compression, .. }) => {
+            compression.is_none() && session.request.checksum.is_some()
+        }
+        Some(Origin::Upload { .. }) => privileges::may_fetch(session, node).await,
+        None => false,
+    }
+}
+
+/// Asks a node whether its file has the checksum that is wanted; tells nothing if it does not say.
+///
+/// # Errors
+/// When the node cannot be asked.
+pub(crate) async fn ask(
+    session: &mut Session,
+    found: &Found,
+    node: &NodeName,
+) -> Result<Option<Proof>, Failure> {
+    let context = format!("failed to verify {} on {node}", found.label());
+    source::prepare(session).await.map_err(|failure| failure.context(&context))?;
+    let url = match &session.request.origin {
+        Some(Origin::Node { url, .. }) => url.clone(),
+        _ => NOWHERE.to_owned(),
+    };
+    let wanted = match &session.prepared {
+        Some(prepared) => Some(prepared.checksum.clone()),
+        None => session.request.checksum.clone(),
+    };
+    let Some(wanted) = wanted else { return Ok(None) };
+    match compared(session, found, node, &url, &wanted).await {
+        Ok(()) => Ok(Some(Proof::Same)),
+        Err(error) => match error.kind() {
+            Some(Kind::Checksum) => {
+                Ok(Some(Proof::Other(format!("it has other content than {wanted}: {error}"))))
+            }
+            // a node that does not look at the file
+            Some(Kind::Exists) => Ok(None),
+            _ => Err(Failure::from(error).context(&context)),
+        },
+    }
+}
+
+async fn compared(
+    session: &mut Session,
+    found: &Found,
+    node: &NodeName,
+    url: &str,
+    wanted: &Checksum,
+) -> Result<(), pve_client::Error> {
+    let form = Form::new()
+        .text("url", url)
+        .text("content", session.request.content.word())
+        .text("filename", &found.name)
+        .text("checksum-algorithm", wanted.algorithm().word())
+        .text("checksum", wanted.hex());
+    let upid = session.storage(node).download_url(&form).await?;
+    session.follow_bytes(&upid, found.size_on(node)).await
+}
+
 /// Compares the file on a node with a fresh transfer, of which nothing is left.
 ///
 /// # Errors
 /// When the transfer fails.
-pub(crate) async fn verify(
+pub(crate) async fn transfer(
     session: &mut Session,
     found: &Found,
     node: &NodeName,
@@ -38,6 +113,17 @@ pub(crate) async fn verify(
     cleared.map_err(|error| {
         Failure::from(error).context(&format!("failed to remove {fresh} from {node}"))
     })?;
+    if proof == Proof::Same {
+        session.run.warn(format!(
+            "{} on {node} has the size, format and disk of a fresh transfer, and nothing more could \
+             be compared: the node was not asked for its checksum, since {}",
+            found.label(),
+            match &session.request.origin {
+                Some(Origin::Upload { .. }) => "that takes Sys.AccessNetwork on the node",
+                _ => "that of the file on the storage is not known",
+            }
+        ));
+    }
     Ok(proof)
 }
 

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::support::{also, bench, bytes, files, local, named, sum};
 
 /// Compressed by this program.
-fn compressed(program: &str, bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn compressed(program: &str, bytes: &[u8]) -> Vec<u8> {
     let mut child = Command::new(program)
         .arg("-c")
         .stdin(Stdio::piped())

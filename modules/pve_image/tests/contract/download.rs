@@ -145,12 +145,17 @@ fn a_size_that_nobody_says_is_warned_of_and_verify_proves() {
     assert!(bench.module(task.clone()).run().changed());
     let again = bench.module(task.clone()).run();
     assert!(!again.changed());
-    assert!(again.warnings()[0].contains("verify transfers it anew"), "{:?}", again.warnings());
+    assert!(again.warnings()[0].contains("not known; verify proves it"), "{:?}", again.warnings());
     let proven = bench.module(also(&task, json!({"verify": true}))).run();
     assert!(!proven.changed());
     assert_eq!((proven.warnings().len(), files(&bench)), (0, vec!["import/own.raw".to_owned()]));
     bench.lab.put_file("pve1", "local:import/own.raw", &[0; 3999]);
     let other = bench.module(also(&task, json!({"verify": true}))).run();
+    let message = other.failed();
+    assert!(message.contains(&format!("it has other content than {}: ", sum(&image))), "{message}");
+    // without a checksum there is nothing that the node could be asked for
+    let blind = json!({"verify": true, "checksum": null, "allow_unverified": true});
+    let other = bench.module(also(&task, blind)).run();
     let message = other.failed();
     assert!(message.contains("it has 3999 bytes, and a fresh transfer has 4000"), "{message}");
     assert_eq!(files(&bench), ["import/own.raw"], "the temporary file is gone");
@@ -202,6 +207,37 @@ fn a_password_in_an_address_is_shown_nowhere() {
     ] {
         let bench = bench();
         let outcome = bench.module(also(&task, options)).run();
+        assert!(!outcome.failed().is_empty());
+        outcome.hides("hush-hush");
+    }
+    // what no address is may be one with a password all the same
+    for (url, option) in [
+        ("http://user:hush-hush/x@h/x.raw", "url"),
+        ("http://user:hush-hush?x@h/x.raw", "url"),
+        ("http://user:hush-hush#x@h/x.raw", "url"),
+        ("http://user:hush-hush@/x.raw", "url"),
+        ("http://user:hush-hush@h/ x.raw", "url"),
+        ("http://user:hush-hush@h/x.raw", "src"),
+        ("http://user:hush-hush/x@h/x.raw", "src"),
+        ("ftp://user:hush-hush@h/x.raw", "src"),
+    ] {
+        let bench = bench();
+        let mut task = also(&task, json!({option: url}));
+        if option == "src" {
+            task.as_object_mut().unwrap().remove("url");
+        }
+        let outcome = bench.module(task).run();
+        assert!(!outcome.failed().is_empty(), "{url}");
+        outcome.hides("hush-hush");
+        assert!(bench.calls().is_empty(), "{url}");
+    }
+    let mirror = origin.url("").replace("http://", "http://user:hush-hush@");
+    let entry = json!({"publisher": "ubuntu", "release": "noble", "serial": "20251113",
+        "mirror": mirror, "checksum": sum(b"x")});
+    for via in ["node", "controller"] {
+        let bench = bench();
+        let task = json!({"storage": "local", "catalog": entry, "via": via});
+        let outcome = bench.module(task).run();
         assert!(!outcome.failed().is_empty());
         outcome.hides("hush-hush");
     }

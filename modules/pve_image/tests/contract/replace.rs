@@ -1,9 +1,12 @@
 //! A file of the same name with other content.
 
+use std::time::Duration;
+
 use pve_lab::{CallFault, Place, TaskFault};
 use serde_json::json;
 
-use crate::support::{also, bench, bytes, files, local, published, sum};
+use crate::controller::compressed;
+use crate::support::{also, bench, bytes, files, local, published, sum, sum512};
 
 #[test]
 fn b46_the_old_file_is_there_when_the_new_one_cannot_be_had() {
@@ -106,6 +109,95 @@ fn a_file_that_a_machine_uses_is_not_replaced() {
 }
 
 #[test]
+fn b45_verify_knows_other_content_of_the_same_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = bytes(9, 5000);
+    let (_origin, url) = published(Place::File(image.clone()), &image);
+    let src = local(&folder, "x.raw", &image);
+    let packed = local(&folder, "x.raw.gz", &compressed("gzip", &image));
+    for (what, task) in [
+        ("url", url.clone()),
+        ("url, sha512", also(&url, json!({"checksum": sum512(&image)}))),
+        ("src", json!({"storage": "local", "src": src})),
+        ("src, gz", json!({"storage": "local", "src": packed})),
+        (
+            "by the control node",
+            json!({"storage": "local", "src": url["url"], "via": "controller", "checksum": sum(&image)}),
+        ),
+    ] {
+        let bench = bench();
+        let task = also(&task, json!({"name": "own.raw"}));
+        assert!(bench.module(task.clone()).run().changed(), "{what}");
+        let task = also(&task, json!({"verify": true}));
+        bench.forget();
+        let same = bench.module(task.clone()).run();
+        assert!(!same.changed() && same.warnings().is_empty(), "{what}: {}", same.stdout);
+        // the node looks at what it has: nothing is transferred
+        assert_eq!(bench.writes(), ["POST /nodes/pve1/storage/local/download-url"], "{what}");
+        bench.lab.put_file("pve1", "local:import/own.raw", &bytes(8, 5000));
+        let other = bench.module(task.clone()).run();
+        let message = other.failed();
+        for text in
+            ["is there with other content: on pve1", "checksum mismatch: got '", "set replace"]
+        {
+            assert!(message.contains(text), "{what}: {message}");
+        }
+        assert_eq!(files(&bench), ["import/own.raw"], "{what}");
+        let task = also(&task, json!({"replace": true}));
+        assert!(bench.module(task.clone()).run().changed(), "{what}");
+        let there = bench.lab.file("pve1", "local:import/own.raw");
+        assert_eq!(std::fs::read(there).unwrap(), image, "{what}");
+        assert!(!bench.module(task).run().changed(), "{what}");
+        assert_eq!(files(&bench), ["import/own.raw"], "{what}");
+    }
+}
+
+#[test]
+fn what_verify_finds_to_be_another_is_not_replaced_under_a_machine() {
+    let bench = bench();
+    let image = bytes(7, 4000);
+    let (_origin, task) = published(Place::File(image.clone()), &image);
+    bench.lab.put_file("pve1", "local:iso/own.iso", &bytes(8, 4000));
+    bench.make(101, "web", &[("ide2", "local:iso/own.iso,media=cdrom")]);
+    let task =
+        also(&task, json!({"name": "own.iso", "content": "iso", "replace": true, "verify": true}));
+    let failed = bench.module(task).run();
+    let message = failed.failed();
+    assert!(message.contains("local:iso/own.iso is used by vm 101 on pve1 (ide2)"), "{message}");
+    let there = bench.lab.file("pve1", "local:iso/own.iso");
+    assert_eq!(std::fs::read(there).unwrap(), bytes(8, 4000));
+}
+
+#[test]
+fn verify_needs_no_source_that_answers() {
+    let bench = bench();
+    let image = bytes(7, 4000);
+    let (origin, task) = published(Place::File(image.clone()), &image);
+    assert!(bench.module(task.clone()).run().changed());
+    origin.put("/x.raw", Place::Status("404 Not Found".into()));
+    assert!(!bench.module(also(&task, json!({"verify": true}))).run().changed());
+}
+
+#[test]
+fn a_file_that_another_run_brought_meanwhile_is_not_removed() {
+    let bench = bench();
+    let image = bytes(7, 4000);
+    let (_origin, task) = published(Place::File(image.clone()), &image);
+    let task = also(&task, json!({"name": "own.raw"}));
+    bench.lab.fail_tasks("download", 1, TaskFault::Slow(Duration::from_secs(2)));
+    let failed = std::thread::scope(|scope| {
+        let run = scope.spawn(|| bench.module(task).run());
+        while bench.writes().is_empty() {
+            std::thread::yield_now();
+        }
+        bench.lab.put_file("pve1", "local:import/own.raw", b"another's");
+        run.join().unwrap()
+    });
+    assert!(failed.failed().contains("checksum mismatch: got '"), "{}", failed.failed());
+    assert_eq!(files(&bench), ["import/own.raw"]);
+}
+
+#[test]
 fn verify_by_upload_leaves_nothing() {
     let (bench, folder) = (bench(), tempfile::tempdir().unwrap());
     let image = bytes(9, 5000);
@@ -113,8 +205,13 @@ fn verify_by_upload_leaves_nothing() {
     let task = json!({"storage": "local", "src": src, "name": "own.raw", "checksum": sum(&image)});
     assert!(bench.module(task.clone()).run().changed());
     bench.forget();
+    // a token that may upload and remove, and let nothing be fetched
+    let privileges = ["Datastore.Audit", "Datastore.AllocateTemplate", "Datastore.Allocate"];
+    let task = also(&task, bench.token("uploader", &[("/storage/local", &privileges)]));
     let proven = bench.module(also(&task, json!({"verify": true}))).run();
     assert!(!proven.changed());
+    let warning = &proven.warnings()[0];
+    assert!(warning.contains("takes Sys.AccessNetwork on the node"), "{warning}");
     let writes = bench.writes();
     assert_eq!(writes.len(), 2, "{writes:?}");
     assert!(writes[1].contains("ferrite-tmp-"), "{writes:?}");

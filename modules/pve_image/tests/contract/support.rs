@@ -5,7 +5,7 @@ use std::path::PathBuf;
 pub(crate) use pve_lab::Bench;
 use pve_lab::{LabConfig, Origin, Place};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
+use sha2::{Digest, Sha256, Sha512};
 
 /// A lab as said, without the files that every lab begins with.
 pub(crate) fn with(config: LabConfig) -> Bench {
@@ -26,6 +26,12 @@ pub(crate) fn bench() -> Bench {
 pub(crate) fn sum(bytes: &[u8]) -> String {
     let hex: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     format!("sha256:{hex}")
+}
+
+/// The other checksum of these bytes.
+pub(crate) fn sum512(bytes: &[u8]) -> String {
+    let hex: String = Sha512::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha512:{hex}")
 }
 
 /// The name that a file has by default.

@@ -125,21 +125,25 @@ fn sum_of(call: &Call) -> Option<(String, String)> {
 fn verify(task: &TaskHandle, file: &Path, wanted: Option<&(String, String)>) -> Result<(), String> {
     let Some((algorithm, expected)) = wanted else { return Ok(()) };
     let calculating = "calculating checksum...";
-    let mut file = fs::File::open(file).map_err(|e| e.to_string())?;
-    let got = match algorithm.as_str() {
-        "sha224" => sum::<Sha224>(&mut file),
-        "sha256" => sum::<Sha256>(&mut file),
-        "sha384" => sum::<Sha384>(&mut file),
-        "sha512" => sum::<Sha512>(&mut file),
-        other => return Err(format!("the lab does not know checksums of {other}")),
-    };
-    let got = got.map_err(|e| e.to_string())?;
+    let got = sum_by(algorithm, file)?;
     if !got.eq_ignore_ascii_case(expected) {
         task.log(calculating);
         return Err(format!("checksum mismatch: got '{got}' != expect '{expected}'"));
     }
     task.log(format!("{calculating}OK, checksum verified"));
     Ok(())
+}
+
+fn sum_by(algorithm: &str, file: &Path) -> Result<String, String> {
+    let mut file = fs::File::open(file).map_err(|e| e.to_string())?;
+    match algorithm {
+        "sha224" => sum::<Sha224>(&mut file),
+        "sha256" => sum::<Sha256>(&mut file),
+        "sha384" => sum::<Sha384>(&mut file),
+        "sha512" => sum::<Sha512>(&mut file),
+        other => return Err(format!("the lab does not know checksums of {other}")),
+    }
+    .map_err(|e| e.to_string())
 }
 
 fn sum<D: Digest>(file: &mut fs::File) -> io::Result<String> {
@@ -179,7 +183,7 @@ fn download(call: Call) -> ApiResult {
         let (to, shown) = (volume.file(&storage), volume.shown(&storage));
         task.log(format!("downloading {url} to {shown}"));
         if to.exists() {
-            return Err(format!("refusing to override existing file '{shown}'"));
+            return there(task, &to, &shown, wanted.as_ref());
         }
         let folder = to.parent().unwrap_or(&to).to_owned();
         fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
@@ -207,6 +211,27 @@ fn download(call: Call) -> ApiResult {
         task.log(format!("download of '{url}' to '{shown}' finished"));
         Ok(())
     })
+}
+
+/// What a node does with a name that is taken (`PVE::Tools::download_file_from_url`): with a
+/// checksum it takes that of the file that is there, and asks nobody for another.
+fn there(
+    task: &TaskHandle,
+    file: &Path,
+    shown: &str,
+    wanted: Option<&(String, String)>,
+) -> Result<(), String> {
+    let Some((algorithm, expected)) = wanted else {
+        return Err(format!("refusing to override existing file '{shown}'"));
+    };
+    let calculating = "calculating checksum of existing file...";
+    let got = sum_by(algorithm, file)?;
+    if !got.eq_ignore_ascii_case(expected) {
+        task.log(calculating);
+        return Err(format!("checksum mismatch: got '{got}' != expect '{expected}', aborting"));
+    }
+    task.log(format!("{calculating}OK, got correct file already, no need to download"));
+    Ok(())
 }
 
 /// What a node does with an installation medium.
