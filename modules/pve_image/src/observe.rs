@@ -45,6 +45,9 @@ pub(crate) async fn observe(params: &Params, session: &mut Session) -> Result<Fo
         asking: &asking,
         shared,
     };
+    if let Some(prepared) = session.prepared.as_ref().filter(|_| !work.receiving().is_empty()) {
+        problems.extend(source::wrong(prepared, &found.name)?);
+    }
     preflight::check(session, &work, problems).await?;
     if session.run.check_mode {
         if !asking.is_empty() || !proving.is_empty() {

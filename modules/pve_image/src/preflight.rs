@@ -158,7 +158,19 @@ fn room(work: &Work<'_>, node: &NodeName, size: u64) -> u64 {
 async fn address(session: &Session, work: &Work<'_>, problems: &mut Vec<String>) {
     let Some(Origin::Node { url, .. }) = &session.request.origin else { return };
     for node in work.receiving() {
-        let Err(error) = session.client.node(node).url_metadata(url).await else { continue };
+        let error = match session.client.node(node).url_metadata(url).await {
+            Ok(told) => {
+                let page = told.mimetype.is_some_and(|kind| kind.starts_with("text/html"));
+                if page && session.request.checksum.is_none() {
+                    problems.push(format!(
+                        "what is at {} is a page (text/html), and no checksum says otherwise",
+                        shown(url)
+                    ));
+                }
+                continue;
+            }
+            Err(error) => error,
+        };
         let text = error.to_string();
         // a server may answer the question for the head alone with these, and give the file
         let says_nothing = ["'403 ", "'405 ", "'501 "].iter().any(|code| text.contains(code));

@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use ansible_module::Failure;
-use images::{Algorithm, Checksum, Summer, Unpacked, shown, unpack};
+use images::{Algorithm, Checksum, Probe, Summer, Unpacked, shown, unpack};
 use pve_client::Published;
 use tokio::sync::mpsc;
 
@@ -54,6 +54,22 @@ pub(crate) async fn prepare(session: &mut Session) -> Result<(), Failure> {
     };
     session.prepared = Some(prepared);
     Ok(())
+}
+
+/// What is wrong with a file for this name: PVE looks at it only when all of it was sent, and takes a
+/// qcow2 that is called raw for a disk.
+///
+/// # Errors
+/// When it cannot be read.
+pub(crate) fn wrong(prepared: &Prepared, name: &str) -> Result<Vec<String>, Failure> {
+    let probe = Probe::of(&prepared.file)
+        .map_err(|error| Failure::new(format!("failed to read {name}: {error}")))?;
+    let mut problems = probe.problems.clone();
+    if problems.is_empty() {
+        problems.extend(probe.contradicts(name));
+    }
+    let told = |problem| format!("what would be {name} is not to be used: {problem}");
+    Ok(problems.into_iter().map(told).collect())
 }
 
 /// The checksum of a file here, as it is published.

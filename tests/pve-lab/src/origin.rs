@@ -24,6 +24,8 @@ pub enum Place {
     Unsized(Vec<u8>),
     /// A file whose head may not be asked for alone.
     NoHead(Vec<u8>),
+    /// A page for people in place of a file.
+    Page(Vec<u8>),
     /// A file that begins to come, and then nothing goes on.
     Stuck(Vec<u8>),
 }
@@ -104,6 +106,10 @@ fn answer(stream: &mut TcpStream, only_head: bool, place: Place) -> std::io::Res
         }
         Place::Unsized(bytes) => {
             head(stream, "200 OK", "")?;
+            if only_head { Ok(()) } else { stream.write_all(&bytes) }
+        }
+        Place::Page(bytes) => {
+            head(stream, "200 OK", &format!("Content-Type: text/html\r\n{}", sized(&bytes)))?;
             if only_head { Ok(()) } else { stream.write_all(&bytes) }
         }
         Place::File(bytes)

@@ -73,6 +73,9 @@ pub struct UrlMetadata {
     /// Its size in bytes, if the server says it.
     #[serde(default, deserialize_with = "lenient::optional_number")]
     pub size: Option<u64>,
+    /// What the server says that it is.
+    #[serde(default)]
+    pub mimetype: Option<String>,
 }
 
 /// A volume by itself.

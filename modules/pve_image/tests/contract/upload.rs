@@ -1,9 +1,13 @@
 //! Files from the control node.
 
+use std::process::Command;
+
 use harness::check_apply_again;
+use pve_lab::Place;
 use serde_json::json;
 
-use crate::support::{bench, bytes, files, local, named, sum};
+use crate::controller::compressed;
+use crate::support::{also, bench, bytes, files, local, named, published, sum};
 
 #[test]
 fn b41_an_upload_is_the_file_byte_for_byte() {
@@ -70,20 +74,73 @@ fn a_source_that_is_another_is_told_before_anything_is_sent() {
 #[test]
 fn media_and_templates_go_to_their_own_places() {
     let (bench, folder) = (bench(), tempfile::tempdir().unwrap());
-    for (name, content, volume) in [
-        ("x.iso", "iso", "iso/y.iso"),
-        ("x.tar.zst", "vztmpl", "vztmpl/y.tar.zst"),
-        ("x.qcow2", "import", "import/y.qcow2"),
+    for (name, content, volume, bytes) in [
+        ("x.iso", "iso", "iso/y.iso", b"a medium".to_vec()),
+        ("x.tar.zst", "vztmpl", "vztmpl/y.tar.zst", b"\x28\xb5\x2f\xfd and so on".to_vec()),
+        ("x.qcow2", "import", "import/y.qcow2", qcow2()),
     ] {
-        let src = local(&folder, name, b"QFI\xfb and so on");
+        let src = local(&folder, name, &bytes);
         let own = volume.rsplit('/').next().unwrap();
         let task = json!({"storage": "local", "src": src, "content": content, "name": own});
         assert!(bench.module(task).run().changed());
         assert!(files(&bench).contains(&volume.to_owned()), "{:?}", files(&bench));
     }
-    // what is no qcow2 is refused by the node, and nothing of it is left
-    let src = local(&folder, "bad.qcow2", b"nothing of the kind");
-    let failed = bench.module(json!({"storage": "local", "src": src})).run();
-    assert!(failed.failed().contains("Image is not in qcow2 format"), "{}", failed.failed());
-    assert_eq!((files(&bench).len(), bench.lab.spooled()), (3, 0));
+}
+
+/// An empty disk.
+fn qcow2() -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x");
+    let make = ["create", "-q", "-f", "qcow2", path.to_str().unwrap(), "1M"];
+    assert!(Command::new("qemu-img").args(make).status().unwrap().success());
+    std::fs::read(path).unwrap()
+}
+
+#[test]
+fn b35_what_a_file_is_is_looked_at_before_it_is_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = qcow2();
+    let mut layered = image.clone();
+    // the name of a backing file: its place and its length
+    layered[8..20].copy_from_slice(&[0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 11]);
+    layered[512..523].copy_from_slice(b"/etc/shadow");
+    let page = b"<!DOCTYPE html><html>404</html>".to_vec();
+    for (name, own, bytes, text) in [
+        ("x.raw", None, image.clone(), "its name ends in .raw, and it is qcow2"),
+        ("noble.img", Some("noble.raw"), image.clone(), "its name ends in .raw, and it is qcow2"),
+        ("x.raw.gz", None, compressed("gzip", &image), "its name ends in .raw, and it is qcow2"),
+        ("x.qcow2", None, bytes(1, 5000), "its name ends in .qcow2, and it is raw"),
+        ("x.vmdk", None, image.clone(), "its name ends in .vmdk, and it is qcow2"),
+        ("x.ova", None, image.clone(), "its name ends in .ova, and it is qcow2"),
+        ("x.raw", None, compressed("xz", b"disk"), "and it is compressed with xz"),
+        ("x.qcow2", None, page.clone(), "it is a page of HTML"),
+        ("x.raw", None, page, "it is a page of HTML"),
+        ("x.raw", None, vec![], "it is empty"),
+        ("x.qcow2", None, layered, "/etc/shadow"),
+        ("x.qcow2", None, image[..600].to_vec(), "is not to be used"),
+    ] {
+        let bench = bench();
+        let src = local(&folder, name, &bytes);
+        let mut task = json!({"storage": "local", "src": src, "decompress": "auto"});
+        if let Some(own) = own {
+            task["name"] = json!(own);
+        }
+        let failed = bench.module(task).run();
+        let message = failed.failed();
+        assert!(message.starts_with("before anything was changed: what would be "), "{message}");
+        assert!(message.contains(text), "{name}: {message}");
+        assert_eq!(bench.writes(), [""; 0], "{name}");
+    }
+    let bench = bench();
+    let (_origin, task) = published(Place::Page(b"<html>404</html>".to_vec()), b"");
+    let task = also(&task, json!({"checksum": null, "allow_unverified": true}));
+    let failed = bench.module(task.clone()).run();
+    let message = failed.failed();
+    assert!(message.contains("is a page (text/html), and no checksum says otherwise"), "{message}");
+    let url = task["url"].clone();
+    let task =
+        json!({"storage": "local", "src": url, "via": "controller", "allow_unverified": true});
+    let failed = bench.module(task).run();
+    assert!(failed.failed().contains("it is a page of HTML"), "{}", failed.failed());
+    assert_eq!(bench.writes(), [""; 0]);
 }
