@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use images::shown;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::chroot::Chroot;
-use super::spec::Spec;
+use super::spec::{Source, Spec};
 use crate::program;
 
 /// An installed package.
@@ -61,11 +62,20 @@ pub(super) fn manifest(
     packages: &[Package],
     output: &Value,
 ) -> Value {
-    let source = match &spec.source.image {
-        Some(image) => json!({ "image": image, "checksum": spec.source.checksum }),
-        None => json!({ "suite": spec.source.suite, "mirror": spec.source.mirror }),
+    let place = |place: &Option<String>| place.as_deref().map(shown);
+    let source = match &spec.source {
+        Source { pinned: Some(pinned), catalog, .. } => json!({
+            "catalog": catalog,
+            "image": shown(&pinned.url),
+            "checksum": pinned.checksum.to_string(),
+        }),
+        Source { image: Some(image), checksum, .. } => {
+            json!({ "image": shown(image), "checksum": checksum })
+        }
+        Source { suite, mirror, .. } => json!({ "suite": suite, "mirror": place(mirror) }),
     };
-    let snapshot = spec.snapshot.as_ref().map(|s| json!({ "id": s.id, "mirror": s.mirror }));
+    let snapshot =
+        spec.snapshot.as_ref().map(|s| json!({ "id": s.id, "mirror": place(&s.mirror) }));
     let files: Vec<Value> =
         files.iter().map(|(path, sum)| json!({ "path": path, "checksum": sum })).collect();
     json!({

@@ -12,6 +12,8 @@ mod manifest;
 mod room;
 mod source;
 mod spec;
+#[cfg(test)]
+mod spec_tests;
 mod work;
 
 use std::fs::{self, File};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use images::{Checksum, Summer};
+use images::{Checksum, Summer, shown};
 use pve_client::Published;
 use serde_json::Value;
 
@@ -29,10 +29,11 @@ const PACKED: [(&[u8], &str, &str); 4] = [
 
 /// Gets the image, verifies it and writes it as a raw disk.
 pub(super) fn disk(place: &str, expected: &Checksum, work: &Work) -> Result<PathBuf> {
+    let called = shown(place);
     let (image, found) = if is_address(place) {
         let file = work.join("source");
         let found =
-            fetch(place, expected, &file).with_context(|| format!("cannot fetch {place}"))?;
+            fetch(place, expected, &file).with_context(|| format!("cannot fetch {called}"))?;
         (file, found)
     } else {
         let path = PathBuf::from(place);
@@ -42,11 +43,11 @@ pub(super) fn disk(place: &str, expected: &Checksum, work: &Work) -> Result<Path
     };
     if found != *expected {
         bail!(
-            "{place} is not what the spec pins: it has {found}, the spec says {expected}; \
+            "{called} is not what the spec pins: it has {found}, the spec says {expected}; \
              get the right file, or look at the new one and pin it"
         );
     }
-    convert(&image, place, work)
+    convert(&image, &called, work)
 }
 
 fn fetch(url: &str, expected: &Checksum, target: &Path) -> Result<Checksum> {

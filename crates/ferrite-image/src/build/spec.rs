@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use images::Checksum;
+use images::{Checksum, Pinned, shown};
 use serde::Deserialize;
+
+use crate::catalog::Catalog;
 
 const MIB: u64 = 1 << 20;
 
@@ -39,6 +41,11 @@ pub struct Source {
     pub image: Option<String>,
     /// Its checksum, `sha256:` or `sha512:` and the sum.
     pub checksum: Option<String>,
+    /// Or the name of an entry of the catalog, which has both.
+    pub catalog: Option<String>,
+    /// That entry, once it was looked up.
+    #[serde(skip)]
+    pub pinned: Option<Pinned>,
     /// Or the release to make the system from, `trixie`.
     pub suite: Option<String>,
     /// Where its packages come from; a dated archive makes it reproducible.
@@ -78,11 +85,12 @@ pub(super) enum Origin<'a> {
 }
 
 impl Spec {
-    /// Reads a spec; what it names by relative paths is looked for beside it.
+    /// Reads a spec; what it names by relative paths is looked for beside it, and what it takes from
+    /// the catalog in that file.
     ///
     /// # Errors
     /// When the file cannot be read or says something that is not understood.
-    pub fn read(path: &Path) -> Result<Self> {
+    pub fn read(path: &Path, catalog: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read {}", path.display()))?;
         let mut spec: Self = serde_yaml_ng::from_str(&text)
@@ -96,6 +104,10 @@ impl Spec {
             let local = !is_address(&image);
             let placed = || folder.join(&image).to_string_lossy().into_owned();
             spec.source.image = Some(if local { placed() } else { image });
+        }
+        if let Some(name) = &spec.source.catalog {
+            let pinned = Catalog::read(catalog)?.entry(name)?.pinned();
+            spec.source.pinned = Some(pinned.with_context(|| name.clone())?);
         }
         Ok(spec)
     }
@@ -153,25 +165,39 @@ impl Spec {
     /// What the source means.
     pub(super) fn origin(&self) -> Result<Origin<'_>> {
         let source = &self.source;
-        match (source.image.as_deref(), source.suite.as_deref()) {
-            (Some(image), None) => {
-                if source.mirror.is_some() || source.keyring.is_some() {
-                    bail!(
-                        "mirror and keyring belong to a suite; an image's packages come from snapshot"
-                    );
+        if source.suite.is_none() {
+            if source.mirror.is_some() || source.keyring.is_some() {
+                bail!(
+                    "mirror and keyring belong to a suite; an image's packages come from snapshot"
+                );
+            }
+            if !self.packages.is_empty() && self.snapshot.is_none() {
+                bail!("packages for an upstream image need a snapshot to come from");
+            }
+        }
+        match (source.image.as_deref(), source.catalog.as_deref(), source.suite.as_deref()) {
+            (None, Some(name), None) => {
+                if source.checksum.is_some() {
+                    bail!("the entry '{name}' of the catalog has its checksum; leave it out here");
                 }
+                let pinned = source.pinned.as_ref();
+                let pinned =
+                    pinned.with_context(|| format!("'{name}' was not looked up in a catalog"))?;
+                Ok(Origin::Image { place: &pinned.url, checksum: pinned.checksum.clone() })
+            }
+            (Some(image), None, None) => {
                 if image.split('/').any(|part| part == "latest") {
-                    bail!("{image} is a moving target; name a dated build");
+                    bail!("{} is a moving target; name a dated build", shown(image));
                 }
                 let Some(checksum) = &source.checksum else {
-                    bail!("{image} has no checksum; take it from its publisher's SHA512SUMS");
+                    bail!(
+                        "{} has no checksum; take it from its publisher's SHA512SUMS",
+                        shown(image)
+                    );
                 };
-                if !self.packages.is_empty() && self.snapshot.is_none() {
-                    bail!("packages for an upstream image need a snapshot to come from");
-                }
                 Ok(Origin::Image { place: image, checksum: checksum.parse()? })
             }
-            (None, Some(suite)) => {
+            (None, None, Some(suite)) => {
                 if source.checksum.is_some() {
                     bail!("a checksum belongs to an image; packages are signed");
                 }
@@ -189,7 +215,10 @@ impl Spec {
                 let (mirror, keyring) = (source.mirror.as_deref(), source.keyring.as_deref());
                 Ok(Origin::Packages { suite, mirror, keyring })
             }
-            _ => bail!("needs either image (with checksum) or suite (with mirror)"),
+            _ => bail!(
+                "needs either image (with checksum), catalog (the name of an entry) or suite (with \
+                 mirror)"
+            ),
         }
     }
 
@@ -239,141 +268,4 @@ fn is_snapshot_id(id: &str) -> bool {
 
 fn plain(text: &str, more: &str) -> bool {
     text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SUM: &str = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
-
-    fn checked(text: &str) -> String {
-        let spec: Spec = match serde_yaml_ng::from_str(text) {
-            Ok(spec) => spec,
-            Err(error) => return error.to_string(),
-        };
-        spec.check().map_or_else(|error| error.to_string(), |()| "fine".to_owned())
-    }
-
-    #[test]
-    fn specs_are_looked_over() {
-        let image = format!("name: x\nsource: {{image: u.qcow2, checksum: '{SUM}'}}\n");
-        let suite = "name: x\nsource: {suite: trixie, mirror: http://m.example/debian}\n";
-        let rows = [
-            ("an image", image.clone(), "fine"),
-            ("a suite", suite.to_owned(), "fine"),
-            (
-                "all there is",
-                format!(
-                    "{image}packages: [qemu-guest-agent, a=1.0-2~b]\n\
-                     snapshot: {{id: 20250601T000000Z, mirror: 'http://m.example'}}\ndisk: 3G\n\
-                     files: [{{path: /etc/x, content: a, mode: '0600'}}]\ncommands: ['true']\n"
-                ),
-                "fine",
-            ),
-            (
-                "an unknown key",
-                format!("{suite}package: [a]\n"),
-                "unknown field `package`, expected one of `name`, `source`, `packages`, `snapshot`, `disk`, `files`, `commands` at line 3 column 1",
-            ),
-            (
-                "no source",
-                "name: x\nsource: {}\n".into(),
-                "source: needs either image (with checksum) or suite (with mirror)",
-            ),
-            (
-                "both sources",
-                "name: x\nsource: {image: a, suite: b}\n".into(),
-                "source: needs either image (with checksum) or suite (with mirror)",
-            ),
-            (
-                "no checksum",
-                "name: x\nsource: {image: a.qcow2}\n".into(),
-                "source: a.qcow2 has no checksum; take it from its publisher's SHA512SUMS",
-            ),
-            (
-                "a checksum that is none",
-                "name: x\nsource: {image: a.qcow2, checksum: 'md5:1'}\n".into(),
-                "source: 'md5:1' is no checksum: sha256: and 64 hexadecimal digits, or sha512: and 128",
-            ),
-            (
-                "a moving target",
-                format!(
-                    "name: x\nsource: {{image: 'https://c.example/trixie/latest/u.qcow2', checksum: '{SUM}'}}\n"
-                ),
-                "source: https://c.example/trixie/latest/u.qcow2 is a moving target; name a dated build",
-            ),
-            (
-                "packages from nowhere",
-                format!("{image}packages: [a]\n"),
-                "source: packages for an upstream image need a snapshot to come from",
-            ),
-            (
-                "two origins of packages",
-                format!("{suite}snapshot: {{id: 20250601T000000Z}}\n"),
-                "source: with a suite all packages come from its mirror; name the dated one there",
-            ),
-            (
-                "a mirror that is an option",
-                "name: x\nsource: {suite: trixie, mirror: '--x'}\n".into(),
-                "source: its mirror is no http:// or https:// address",
-            ),
-            (
-                "a suite that is an option",
-                "name: x\nsource: {suite: 'a b'}\n".into(),
-                "source: 'a b' is not a suite",
-            ),
-            (
-                "everything wrong at once",
-                format!(
-                    "{}packages: ['--x', 'a;b']\nsnapshot: {{id: latest, mirror: 'file:/x'}}\ndisk: big\n\
-                     files: [{{path: ../x}}, {{path: /x, content: a, mode: rw}}]\n",
-                    image.replace("name: x", "name: ../x")
-                ),
-                "name: '../x' is not letters, digits, '.', '_' and '-'; \
-                 packages: '--x' is not a name, nor name=version; \
-                 packages: 'a;b' is not a name, nor name=version; \
-                 snapshot: 'latest' is no identifier, which is 20250601T000000Z; \
-                 snapshot: its mirror is no http:// or https:// address; \
-                 disk: 'big' is no size, which is 3G or 2943M; \
-                 files: '../x' is no absolute path; \
-                 files: ../x needs content or source, and one only; \
-                 files: /x: 'rw' is no mode, which is \"0644\"",
-            ),
-        ];
-        for (name, text, expected) in rows {
-            assert_eq!(checked(&text), expected, "{name}");
-        }
-    }
-
-    #[test]
-    fn the_examples_of_the_documentation_are_specs() {
-        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/images.md");
-        let page = std::fs::read_to_string(page).unwrap();
-        let blocks = page.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
-        let specs: Vec<&str> = blocks.filter(|block| block.contains("\nsource:")).collect();
-        assert!(!specs.is_empty());
-        for spec in specs {
-            assert_eq!(checked(spec), "fine", "{spec}");
-        }
-    }
-
-    #[test]
-    fn sizes_are_read() {
-        let size = |text: &str| {
-            let text = format!("name: x\nsource: {{suite: s}}\ndisk: '{text}'\n");
-            serde_yaml_ng::from_str::<Spec>(&text).unwrap().size().ok().flatten()
-        };
-        for (text, expected) in [
-            ("3G", Some(3 << 30)),
-            ("2943M", Some(2943 << 20)),
-            ("1T", Some(1 << 40)),
-            ("0G", None),
-            ("3", None),
-            ("-1G", None),
-            ("99999999999T", None),
-        ] {
-            assert_eq!(size(text), expected, "{text}");
-        }
-    }
 }

@@ -50,6 +50,77 @@ fn packages_come_from_the_snapshot_and_nothing_else_changes() {
 }
 
 #[test]
+fn an_entry_of_the_catalog_is_a_source() {
+    let bench = Bench::new();
+    let (serial, image) = ("20250601-2130", std::fs::read(&bench.image).unwrap());
+    let place = format!("/trixie/{serial}/debian-13-genericcloud-amd64-{serial}.qcow2");
+    bench.mirror.put(&place, Place::File(image));
+    let spec = bench.spec("20250101T000000Z", "");
+    let (_, rest) = spec.split_once("packages:").unwrap();
+    let build = |name: &str, checksum: &str| {
+        let mirror = bench.mirror.url("");
+        let text = format!(
+            "images:\n  upstream:\n    publisher: debian\n    release: trixie\n    \
+             serial: {serial}\n    mirror: {mirror}\n    checksum: {checksum}\n"
+        );
+        std::fs::write(bench.path("images.yml"), text).unwrap();
+        let spec = format!("name: x\nsource: {{catalog: {name}}}\npackages:{rest}");
+        bench.command(&spec).arg("--catalog").arg(bench.path("images.yml")).output().unwrap()
+    };
+    let other = bench.checksum.replace(&bench.checksum[7..12], "00000");
+    for (name, checksum, expected) in [
+        ("upstream", other.as_str(), "is not what the spec pins: it has sha256:"),
+        ("upstream", "sha256:12", "'sha256:12' is no checksum"),
+        ("gone", &bench.checksum, "has no entry 'gone'; it has upstream"),
+    ] {
+        let output = build(name, checksum);
+        let text = said(&output);
+        assert!(!output.status.success() && text.contains(expected), "{text}");
+        assert_eq!(bench.outputs(), Vec::<String>::new(), "{expected}");
+    }
+    let output = build("upstream", &bench.checksum);
+    assert!(output.status.success(), "{}", said(&output));
+    let manifest = std::fs::read_to_string(bench.path("out/x.qcow2.json")).unwrap();
+    let manifest: Value = serde_json::from_str(&manifest).unwrap();
+    assert_eq!(
+        manifest["inputs"]["source"],
+        json!({
+            "catalog": "upstream",
+            "image": bench.mirror.url(&place),
+            "checksum": bench.checksum,
+        })
+    );
+    assert_eq!(version(&manifest, "ferrite-demo"), "1.0");
+}
+
+#[test]
+fn a_password_in_an_address_is_told_to_nobody() {
+    let bench = Bench::new();
+    bench.mirror.put("/x.qcow2", Place::File(std::fs::read(&bench.image).unwrap()));
+    bench.mirror.put("/gone.qcow2", Place::Status("404 Not Found".into()));
+    let place = |path: &str| bench.mirror.url(path).replace("http://", "http://user:hush-hush@");
+    let other = bench.checksum.replace(&bench.checksum[7..12], "00000");
+    let build = |image: &str, checksum: &str| {
+        let spec = format!("name: x\nsource: {{image: '{image}', checksum: '{checksum}'}}\n");
+        bench.command(&spec).output().unwrap()
+    };
+    for (path, checksum, done) in [
+        ("/gone.qcow2", bench.checksum.as_str(), false),
+        ("/latest/x.qcow2", &bench.checksum, false),
+        ("/x.qcow2", &other, false),
+        ("/x.qcow2", "", false),
+        ("/x.qcow2", &bench.checksum, true),
+    ] {
+        let output = build(&place(path), checksum);
+        let text = said(&output);
+        assert_eq!(output.status.success(), done, "{text}");
+        assert!(!text.contains("hush-hush"), "{text}");
+    }
+    let manifest = std::fs::read_to_string(bench.path("out/x.qcow2.json")).unwrap();
+    assert!(!manifest.contains("hush-hush"), "{manifest}");
+}
+
+#[test]
 fn files_and_commands_make_an_image_ones_own() {
     let bench = Bench::new();
     std::fs::write(bench.path("motd"), "from a file\n").unwrap();
