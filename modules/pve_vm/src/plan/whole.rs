@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use ansible_module::Failure;
-use pve_types::property::{Boot, Disk, MemoryString};
+use pve_types::property::{Agent, Boot, Disk, IpConfig, MemoryString};
 
 use crate::change::{Change, From};
 use crate::found::{Found, is_drive, label};
-use crate::params::Params;
+use crate::params::{Params, State, WaitFor};
 
 type Config = BTreeMap<String, String>;
 
@@ -39,8 +39,11 @@ pub(crate) fn check(params: &Params, found: &Found, plan: &[Change]) -> Result<(
         after.remove("boot");
     }
     let old = problems(&before);
-    let new: Vec<String> =
+    let mut new: Vec<String> =
         problems(&after).into_iter().filter(|problem| !old.contains(problem)).collect();
+    if !plan.is_empty() {
+        new.extend(waits_in_vain(params, &after));
+    }
     if new.is_empty() {
         return Ok(());
     }
@@ -49,6 +52,30 @@ pub(crate) fn check(params: &Params, found: &Found, plan: &[Change]) -> Result<(
         None => label(params.name.as_deref(), params.vmid()),
     };
     Err(Failure::new(format!("{name} would not work: {}", new.join("; "))))
+}
+
+/// What a machine without agent is waited for in vain. A static address is known without it.
+fn waits_in_vain(params: &Params, after: &Config) -> Option<String> {
+    let starts = matches!(params.state, State::Started | State::Restarted);
+    let on = after
+        .get("agent")
+        .is_some_and(|line| Agent::GRAMMAR.holds(&Agent::GRAMMAR.options(line), "enabled", "1"));
+    let is_static = |line: &String| {
+        let line = IpConfig::new(line);
+        ["ip", "ip6"].into_iter().filter_map(|key| line.get(key)).any(|text| text.contains('/'))
+    };
+    let known = || {
+        let mut lines = after.iter().filter(|(key, _)| key.starts_with("ipconfig"));
+        lines.any(|(_, line)| is_static(line))
+    };
+    let what = match params.wait_for {
+        WaitFor::Agent if starts && !on => "agent",
+        WaitFor::Address if starts && !on && !known() => "address",
+        _ => return None,
+    };
+    Some(format!(
+        "wait_for: {what} does not come from a machine whose agent is off: set agent to true"
+    ))
 }
 
 fn problems(config: &Config) -> Vec<String> {
@@ -135,6 +162,27 @@ mod tests {
             (
                 json!({"sata": {"sata0": "local:cloudinit"}, "ide": {"ide0": null}}),
                 &json!({"ide0": "local:100/vm-100-cloudinit.qcow2,media=cdrom"}),
+                "",
+            ),
+            (
+                json!({"state": "started", "wait_for": "agent"}),
+                &json!({}),
+                "wait_for: agent does not come from a machine whose agent is off: set agent to true",
+            ),
+            (
+                json!({"state": "started", "wait_for": "address"}),
+                &json!({"agent": "enabled=0", "ipconfig0": "ip=dhcp"}),
+                "wait_for: address does not come",
+            ),
+            (
+                json!({"state": "started", "wait_for": "address"}),
+                &json!({"ipconfig0": "ip=10.0.0.5/24"}),
+                "",
+            ),
+            (json!({"state": "started", "wait_for": "agent"}), &json!({"agent": "1"}), ""),
+            (
+                json!({"state": "started", "wait_for": "agent", "agent": "enabled=1,type=isa"}),
+                &json!({}),
                 "",
             ),
             // it was so before
