@@ -57,16 +57,10 @@ pub(crate) fn check(params: &Params, found: &Found, plan: &[Change]) -> Result<(
 /// What a machine without agent is waited for in vain. A static address is known without it.
 fn waits_in_vain(params: &Params, after: &Config) -> Option<String> {
     let starts = matches!(params.state, State::Started | State::Restarted);
-    let on = after
-        .get("agent")
-        .is_some_and(|line| Agent::GRAMMAR.holds(&Agent::GRAMMAR.options(line), "enabled", "1"));
-    let is_static = |line: &String| {
-        let line = IpConfig::new(line);
-        ["ip", "ip6"].into_iter().filter_map(|key| line.get(key)).any(|text| text.contains('/'))
-    };
+    let on = after.get("agent").is_some_and(|line| Agent::new(line).enabled());
     let known = || {
         let mut lines = after.iter().filter(|(key, _)| key.starts_with("ipconfig"));
-        lines.any(|(_, line)| is_static(line))
+        lines.any(|(_, line)| !IpConfig::new(line).fixed().is_empty())
     };
     let what = match params.wait_for {
         WaitFor::Agent if starts && !on => "agent",
