@@ -4,9 +4,7 @@
 //! wrong or interrupted is never found under the name. Memory does not grow with it, and only a lack
 //! of progress ends a transfer.
 
-use std::fs::Permissions;
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,6 +13,7 @@ use thiserror::Error;
 
 use crate::address::shown;
 use crate::checksum::{Algorithm, Checksum, Summer};
+use crate::part::Part;
 
 /// What is fetched.
 #[derive(Debug, Clone, Copy)]
@@ -127,23 +126,16 @@ pub async fn fetch(
             return Err(FetchError::Taken { path, found, wanted });
         }
     }
-    let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut file = tempfile::Builder::new()
-        .prefix(".ferrite-")
-        .suffix(".part")
-        .permissions(Permissions::from_mode(0o644))
-        .tempfile_in(folder.unwrap_or(Path::new(".")))
-        .map_err(unwritten)?;
+    let mut part = Part::of(to).map_err(unwritten)?;
     let (found, size) =
-        receive(what, &mut file, &mut progress).await.map_err(|error| match error {
+        receive(what, part.file(), &mut progress).await.map_err(|error| match error {
             Received::Source(source) => FetchError::Source { url: shown(url), source },
             Received::Write(source) => unwritten(source),
         })?;
     if found != *wanted {
         return Err(FetchError::Other { url: shown(url), found, wanted: wanted.clone() });
     }
-    file.as_file().sync_all().map_err(unwritten)?;
-    file.persist(to).map_err(|error| unwritten(error.error))?;
+    part.finish(to).map_err(unwritten)?;
     Ok(Fetched::New(size))
 }
 

@@ -10,6 +10,7 @@ mod catalog;
 mod checksum;
 mod compression;
 mod fetch;
+mod part;
 mod probe;
 mod resolve;
 mod schematic;

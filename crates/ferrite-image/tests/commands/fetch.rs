@@ -99,3 +99,24 @@ fn a_fetch_that_is_ended_leaves_nothing() {
         assert_eq!(bench.files(), ["images.yml"]);
     }
 }
+
+#[test]
+fn what_a_killed_fetch_left_is_gone_after_the_next() {
+    let image = image();
+    let bench = Bench::trixie(&[(SERIAL, &image)]);
+    bench.origin.put(PATH, Place::Slow(image.clone(), 10_000, Duration::from_millis(200)));
+    let mut child =
+        bench.command("fetch trixie --catalog images.yml --output x.qcow2").spawn().unwrap();
+    while !bench.files().iter().any(|name| name.ends_with(".part")) {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it began");
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(bench.files(), [".x.qcow2.part", "images.yml"]);
+    bench.origin.put(PATH, Place::File(image.clone()));
+    let done = bench.run("fetch trixie --catalog images.yml --output x.qcow2");
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    assert_eq!(bench.files(), ["images.yml", "x.qcow2"]);
+    assert_eq!(std::fs::read(bench.folder.path().join("x.qcow2")).unwrap(), image);
+}
