@@ -179,6 +179,37 @@ fn verify_needs_no_source_that_answers() {
 }
 
 #[test]
+fn verify_of_an_address_needs_what_its_download_needed() {
+    let image = bytes(7, 4000);
+    let storage: &[&str] = &["Datastore.Audit", "Datastore.AllocateTemplate"];
+    let node: &[&str] = &["Sys.AccessNetwork"];
+    for (name, storage, node, lacking) in [
+        ("all", storage, node, None),
+        ("nofetch", storage, &["Sys.Audit"][..], Some("lacks Sys.AccessNetwork on /nodes/pve1")),
+        (
+            "nostore",
+            &storage[..1],
+            node,
+            Some("lacks Datastore.AllocateTemplate on /storage/local"),
+        ),
+    ] {
+        let bench = bench();
+        let (_origin, task) = published(Place::File(image.clone()), &image);
+        assert!(bench.module(task.clone()).run().changed());
+        let token = bench.token(name, &[("/storage/local", storage), ("/nodes/pve1", node)]);
+        bench.forget();
+        let outcome = bench.module(also(&task, json!({"verify": true}))).args(token).run();
+        match lacking {
+            None => assert!(!outcome.changed() && outcome.warnings().is_empty()),
+            Some(text) => {
+                assert!(outcome.failed().contains(text), "{}", outcome.failed());
+                assert_eq!(bench.writes(), [""; 0]);
+            }
+        }
+    }
+}
+
+#[test]
 fn a_file_that_another_run_brought_meanwhile_is_not_removed() {
     let bench = bench();
     let image = bytes(7, 4000);
