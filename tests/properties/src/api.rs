@@ -1,5 +1,5 @@
 use pve_client::{GuestConfig, GuestStatus, Resource};
-use pve_types::{Parsed, Upid, VolId, parsed};
+use pve_types::{Parsed, Setting, Upid, VolId, parsed};
 use serde_json::Value;
 
 /// The `data` of an answer: read as each of the things that it may be. What was read of a configuration
@@ -23,7 +23,10 @@ pub fn api(data: &[u8]) {
         }
     }
     for (key, parsed) in parsed(config.as_map()) {
-        if let Parsed::Text(text) = parsed {
+        let Parsed::Text(text) = parsed else { continue };
+        if matches!(Setting::of(&key), Setting::Secret) {
+            assert!(config.get(&key) != Some(&text), "{key} is shown");
+        } else {
             assert!(config.iter().any(|(_, value)| *value == text), "{key} is {text:?} nowhere");
         }
     }
