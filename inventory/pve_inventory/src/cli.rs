@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use crate::config::{Config, Place};
 use crate::error::Error;
 use crate::fetch::{Fetched, Wish, fetch};
-use crate::guest::Guest;
+use crate::guest::{Guest, apart};
 use crate::spec::{Spec, bind};
 use crate::{hosts, inventory, output, show, spec};
 
@@ -94,7 +94,8 @@ fn answer(arguments: &Arguments) -> Result<String, Error> {
         refresh: arguments.refresh || place.variable(REFRESH).is_some_and(|value| value != "0"),
         whole: matches!(arguments.command, Some(Command::Explain { .. })),
     };
-    let fetched = ask(&config, &specs, wish)?;
+    let mut fetched = ask(&config, &specs, wish)?;
+    apart(&mut fetched.guests);
     for line in &fetched.loud {
         say(line);
     }

@@ -48,11 +48,17 @@ pub(crate) fn of(guest: &Guest) -> Map<String, Value> {
     facts
 }
 
-/// A key that an expression can name: `amd-sev` is `amd_sev`.
+/// A key that an expression can name: `amd-sev` is `amd_sev`. No key begins with `_` and a letter:
+/// `__ansible_unsafe` and its like say something of the whole mapping to Ansible.
 fn identifier(key: &str) -> String {
     let safe: String =
         key.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    if safe.starts_with(|c: char| c.is_ascii_digit()) { format!("_{safe}") } else { safe }
+    let safe = safe.trim_start_matches('_');
+    if safe.starts_with(|c: char| c.is_ascii_digit()) {
+        format!("_{safe}")
+    } else {
+        safe.to_owned()
+    }
 }
 
 fn setting(kind: GuestKind, key: &str, text: &str) -> Value {

@@ -1,7 +1,12 @@
 //! What is known about a guest.
 
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
 use pve_client::{GuestConfig, Resource};
-use pve_types::address::{Address, Explanation, Known, Policy, Reason, Report, explain};
+use pve_types::address::{
+    Address, Explanation, Known, Policy, Reason, ReasonKind, Report, Source, explain,
+};
 use pve_types::property::Smbios;
 use pve_types::{GuestKind, NodeName, Vmid};
 
@@ -99,6 +104,36 @@ impl Guest {
     }
 }
 
+/// Takes configured addresses away that another guest of the cluster has as well: a clone keeps the
+/// settings of what it was made from, and at the address the other one would answer. One that runs
+/// keeps its address against those that do not, which cannot answer.
+pub(crate) fn apart(guests: &mut [Guest]) {
+    // by cluster and address: who has it, whether it was observed there, whether it runs
+    type Holders = BTreeMap<(usize, IpAddr), Vec<(Vmid, bool, bool)>>;
+    let mut holders = Holders::new();
+    for guest in guests.iter() {
+        if let Ok(address) = &guest.address {
+            let observed = address.source != Source::Configured;
+            let holder = (guest.vmid, observed, guest.status == "running");
+            holders.entry((guest.cluster, address.ip)).or_default().push(holder);
+        }
+    }
+    for guest in guests {
+        let Ok(Address { ip, source: Source::Configured, unobserved }) = &guest.address else {
+            continue;
+        };
+        let runs = guest.status == "running";
+        let other = holders.get(&(guest.cluster, *ip)).into_iter().flatten().find(
+            |(vmid, observed, running)| *vmid != guest.vmid && (*observed || *running || !runs),
+        );
+        if let Some((vmid, ..)) = other {
+            let why = unobserved.as_ref().map(|reason| reason.text.as_str()).unwrap_or_default();
+            let text = format!("guest {vmid} has the address {ip} as well, and {why}");
+            guest.address = Err(Reason::new(ReasonKind::Ambiguous, text));
+        }
+    }
+}
+
 /// A row of the cluster's list that is a guest.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
@@ -135,7 +170,6 @@ pub(crate) fn tags(text: &str) -> Vec<String> {
 #[cfg(test)]
 pub(crate) mod fixtures {
     use super::*;
-    use pve_types::address::ReasonKind;
 
     /// A stopped VM; without a name when it is empty.
     pub(crate) fn guest(vmid: u32, name: &str) -> Guest {
@@ -161,6 +195,46 @@ pub(crate) mod fixtures {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a14_a_configured_address_that_two_guests_have_is_of_neither() {
+        for (first, second, kept) in [
+            // how each is known and whether it runs; which of them keep their address
+            (("agent", true), ("configured", false), [true, false]),
+            (("agent", true), ("configured", true), [true, false]),
+            (("configured", true), ("configured", false), [true, false]),
+            (("configured", true), ("configured", true), [false, false]),
+            (("configured", false), ("configured", false), [false, false]),
+            (("agent", true), ("agent", true), [true, true]),
+        ] {
+            let guest = |vmid, (source, runs): (&str, bool)| {
+                let mut guest = fixtures::guest(vmid, "web");
+                let unobserved = guest.reason().cloned();
+                let ip = "10.0.0.7".parse().unwrap();
+                guest.status = if runs { "running" } else { "stopped" }.to_owned();
+                guest.address = Ok(match source {
+                    "agent" => Address { ip, source: Source::Agent, unobserved: None },
+                    _ => Address { ip, source: Source::Configured, unobserved },
+                });
+                guest
+            };
+            let mut guests = [guest(100, first), guest(101, second)];
+            apart(&mut guests);
+            let has: Vec<bool> = guests.iter().map(|guest| guest.address.is_ok()).collect();
+            assert_eq!(has, kept, "{first:?} {second:?}");
+            if !kept[1] {
+                let reason = guests[1].reason().unwrap();
+                assert_eq!(reason.kind, ReasonKind::Ambiguous);
+                let text = "guest 100 has the address 10.0.0.7 as well, and the guest does not run";
+                assert_eq!(reason.text, text);
+            }
+            // another cluster's networks are its own
+            let mut guests = [guest(100, first), guest(101, second)];
+            guests[1].cluster = 1;
+            apart(&mut guests);
+            assert!(guests.iter().all(|guest| guest.address.is_ok()));
+        }
+    }
 
     #[test]
     fn a33_tags_are_a_list_whatever_stands_between_them() {

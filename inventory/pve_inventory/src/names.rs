@@ -9,9 +9,40 @@ use crate::guest::Key;
 /// What Ansible means something else by.
 const RESERVED: [&str; 6] = ["all", "ungrouped", "localhost", "127.0.0.1", "::1", "_meta"];
 
+/// What `/etc/hosts` calls the control node on one system or another, beside `localhost`.
+const LOCAL: [&str; 8] = [
+    "localhost",
+    "localhost.localdomain",
+    "localhost4",
+    "localhost4.localdomain4",
+    "localhost6",
+    "localhost6.localdomain6",
+    "ip6-localhost",
+    "ip6-loopback",
+];
+
 /// Whether Ansible means something else by this name.
 pub(crate) fn is_reserved(name: &str) -> bool {
     RESERVED.iter().any(|reserved| name.eq_ignore_ascii_case(reserved))
+}
+
+/// Whether a host without an address would be looked for somewhere that its name alone decides: at
+/// the control node (`localhost4`, `ip6-localhost`, `x.localhost`), or at the address that the name is
+/// a form of (`10.0.0.9`, `127.1`, `0x7f000001`, `2130706433`), which may be another machine's.
+fn leads_elsewhere(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let name = name.trim_end_matches('.');
+    let number = |label: &str| {
+        let digits = label.strip_prefix("0x");
+        match digits {
+            Some(digits) => digits.chars().all(|c| c.is_ascii_hexdigit()),
+            None => !label.is_empty() && label.chars().all(|c| c.is_ascii_digit()),
+        }
+    };
+    // a short number alone is a name that people give, and no address that anything has
+    let address = name.split('.').all(number)
+        && (name.contains(['.', 'x']) || name.parse::<u64>().is_ok_and(|n| n >= 1 << 24));
+    address || name.ends_with(".localhost") || LOCAL.contains(&name)
 }
 
 /// A group's name: a prefix that is one already, and a text made safe.
@@ -150,6 +181,9 @@ pub(crate) fn hosts(
     taken: &BTreeSet<String>,
     pattern: Pattern,
 ) -> BTreeMap<Key, String> {
+    // a number that was asked for stays one
+    let is_free =
+        |name: &str| !is_reserved(name) && (pattern == Pattern::Vmid || !leads_elsewhere(name));
     let mut used = taken.clone();
     let mut named = BTreeMap::new();
     let mut rest: BTreeMap<Key, std::vec::IntoIter<String>> = BTreeMap::new();
@@ -173,7 +207,7 @@ pub(crate) fn hosts(
             *counts.entry(name).or_default() += 1;
         }
         for (key, name) in &tried {
-            let alone = counts[name.as_str()] == 1 && !used.contains(name) && !is_reserved(name);
+            let alone = counts[name.as_str()] == 1 && !used.contains(name) && is_free(name);
             let last = rest.get(key).is_none_or(|names| names.as_slice().is_empty());
             if alone {
                 used.insert(name.clone());
@@ -181,7 +215,7 @@ pub(crate) fn hosts(
                 rest.remove(key);
             } else if last {
                 let mut name = name.clone();
-                while used.contains(&name) || is_reserved(&name) {
+                while used.contains(&name) || !is_free(&name) {
                     name = format!("{name}-{}", key.1);
                 }
                 used.insert(name.clone());
@@ -198,12 +232,13 @@ pub(crate) fn nodes<'a>(
     nodes: impl Iterator<Item = (&'a str, Option<&'a str>)>,
     taken: &BTreeSet<String>,
 ) -> Vec<String> {
+    let is_free = |name: &str| !is_reserved(name) && !leads_elsewhere(name);
     let mut used = taken.clone();
     nodes
         .map(|(name, cluster)| {
             let mut name = safe(name);
             let mut suffixes = ["node"].into_iter().chain(cluster);
-            while name.is_empty() || used.contains(&name) || is_reserved(&name) {
+            while name.is_empty() || used.contains(&name) || !is_free(&name) {
                 name = format!("{name}-{}", suffixes.next().unwrap_or("node"));
             }
             used.insert(name.clone());

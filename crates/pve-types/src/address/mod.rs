@@ -11,7 +11,7 @@
 //! | several interfaces | the NIC, bridge or bond before a VLAN on it (`eth0.30`, `vlan30`); if two of one kind have different addresses: ambiguous, no address, unless `ipconfigN` gives one of them |
 //! | several families | IPv4 before IPv6, or as `prefer` says |
 //! | several addresses | the one that `ipconfigN` (a container's `netN`) gives; then, for IPv4, one whose prefix is not `/32`; for IPv6 the one made of the MAC address, then one by DHCPv6 or by hand, then the rest (temporary ones among them); then the lowest |
-//! | the guest says nothing | the fixed address that `ipconfigN` (a container's `netN`) gives, marked `configured`; else none, with the reason |
+//! | the guest says nothing | the fixed address that `ipconfigN` (a container's `netN`) gives, marked `configured`; else none, with the reason. A template has none |
 //! | the guest answers, but without a usable address | none, with the reason: a configured address is not used against what the guest says |
 
 mod policy;
@@ -181,6 +181,8 @@ fn choose(
     let fixed = fixed(known, slot);
     let report = match known.report {
         Ok(report) => report,
+        // its clones have the same settings, and may be what answers there
+        Err(reason) if reason.kind == ReasonKind::Template => return Err(reason.clone()),
         Err(reason) => return configured(&fixed, policy, reason),
     };
     let mac = mac
@@ -295,8 +297,12 @@ fn observed(
         equals.iter().all(|one| interface.addresses.iter().any(|(ip, _)| *ip == one.ip))
     };
     let ambiguous = first.filter(|_| !equals.iter().any(|one| has_all(one.interface))).map(|first| {
+        // by addresses alone: of two interfaces with one name the order of the report would tell
+        let has = |interface: &Interface, one: &Candidate<'_>| {
+            interface.addresses.iter().any(|(ip, _)| *ip == one.ip)
+        };
         let elsewhere = |one: &&&Candidate<'_>| {
-            !first.interface.addresses.iter().any(|(ip, _)| *ip == one.ip)
+            matched.iter().any(|interface| has(interface, first) && !has(interface, one))
         };
         let both: Vec<String> = [Some(first), equals.iter().find(elsewhere)]
             .into_iter()

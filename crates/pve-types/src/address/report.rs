@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use serde::de::IgnoredAny;
+use serde::de::{Error as _, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 
 use crate::MacAddress;
@@ -32,7 +32,41 @@ pub struct Interface {
 enum Shape {
     Wrapped { result: Vec<Entry> },
     List(Vec<Entry>),
+    Refused(Refused),
+    WrappedRefusal { result: Refused },
     Nothing(IgnoredAny),
+}
+
+/// PVE hands on an agent's refusal as if it were the answer.
+#[derive(Deserialize)]
+struct Refused {
+    error: Refusal,
+}
+
+#[derive(Deserialize)]
+struct Refusal {
+    #[serde(default, deserialize_with = "if_it_fits")]
+    class: Option<String>,
+    #[serde(default, deserialize_with = "if_it_fits")]
+    desc: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Perhaps<T> {
+    Fits(T),
+    Nonsense(IgnoredAny),
+}
+
+/// A value of another type than it should be hides nothing else of its interface: without the NIC an
+/// address of a VLAN on it would be taken.
+fn if_it_fits<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    Ok(match Perhaps::deserialize(deserializer)? {
+        Perhaps::Fits(value) => Some(value),
+        Perhaps::Nonsense(_) => None,
+    })
 }
 
 #[derive(Deserialize)]
@@ -44,14 +78,17 @@ enum Entry {
 
 #[derive(Deserialize)]
 struct RawInterface {
-    #[serde(default)]
-    name: String,
-    #[serde(rename = "hardware-address")]
+    #[serde(default, deserialize_with = "if_it_fits")]
+    name: Option<String>,
+    #[serde(default, rename = "hardware-address", deserialize_with = "if_it_fits")]
     hardware_address: Option<String>,
+    #[serde(default, deserialize_with = "if_it_fits")]
     hwaddr: Option<String>,
-    #[serde(rename = "ip-addresses")]
+    #[serde(default, rename = "ip-addresses", deserialize_with = "if_it_fits")]
     ip_addresses: Option<Vec<EntryAddress>>,
+    #[serde(default, deserialize_with = "if_it_fits")]
     inet: Option<String>,
+    #[serde(default, deserialize_with = "if_it_fits")]
     inet6: Option<String>,
 }
 
@@ -66,15 +103,28 @@ enum EntryAddress {
 struct RawAddress {
     #[serde(rename = "ip-address")]
     ip_address: String,
-    #[serde(default, deserialize_with = "crate::lenient::optional_text")]
+    #[serde(default, deserialize_with = "prefix")]
     prefix: Option<String>,
 }
+
+/// A prefix length, which is a number or a text; what is neither is none.
+fn prefix<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(if_it_fits::<D, Scalar>(deserializer)?.and_then(|scalar| scalar.0))
+}
+
+#[derive(Deserialize)]
+struct Scalar(#[serde(deserialize_with = "crate::lenient::optional_text")] Option<String>);
 
 impl<'de> Deserialize<'de> for Report {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let entries = match Shape::deserialize(deserializer)? {
             Shape::Wrapped { result } => result,
             Shape::List(list) => list,
+            Shape::Refused(refused) | Shape::WrappedRefusal { result: refused } => {
+                let Refusal { class, desc } = refused.error;
+                let why = desc.or(class).unwrap_or_else(|| "it gives no reason".to_owned());
+                return Err(D::Error::custom(format!("the agent refuses to tell: {why}")));
+            }
             Shape::Nothing(_) => Vec::new(),
         };
         let interfaces = entries
@@ -115,7 +165,7 @@ impl From<RawInterface> for Interface {
                 }
             }
         }
-        Self { name: raw.name, mac, addresses }
+        Self { name: raw.name.unwrap_or_default(), mac, addresses }
     }
 }
 

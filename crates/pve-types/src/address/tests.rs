@@ -106,6 +106,48 @@ fn a12_interfaces_without_addresses_are_passed_over() {
     assert_eq!(of(&net0(), &interfaces, &Policy::default()), "10.0.0.5 agent");
 }
 
+#[test]
+fn a12_an_odd_value_hides_nothing_else() {
+    let child = interface("eth0.30", NIC, &["10.30.0.1/24"]);
+    let good = json!([{"ip-address": "10.0.0.5", "prefix": 24}]);
+    for odd in [
+        json!({"name": null, "hardware-address": NIC, "ip-addresses": good}),
+        json!({"name": 7, "hardware-address": NIC, "ip-addresses": good}),
+        json!({"hardware-address": NIC, "ip-addresses": good, "inet": ["x"], "inet6": {}}),
+        json!({"name": "eth0", "hardware-address": 5, "hwaddr": NIC, "ip-addresses": good}),
+        json!({"name": "eth0", "hardware-address": NIC,
+               "ip-addresses": [{"ip-address": "10.0.0.5", "prefix": []}]}),
+        json!({"name": "eth0", "hardware-address": NIC, "ip-addresses": {}, "inet": "10.0.0.5/24"}),
+    ] {
+        let answer = of(&net0(), &[child.clone(), odd.clone()], &Policy::default());
+        assert_eq!(answer, "10.0.0.5 agent", "{odd}");
+    }
+}
+
+#[test]
+fn a14_a_refusal_in_the_place_of_an_answer_is_none() {
+    let refusal = json!({"error": {"class": "CommandNotFound",
+                                   "desc": "The command guest-network-get-interfaces is disabled"}});
+    for (answer, why) in [
+        (refusal.clone(), "The command guest-network-get-interfaces is disabled"),
+        (json!({"result": refusal}), "The command guest-network-get-interfaces is disabled"),
+        (json!({"result": {"error": {"class": "GenericError", "desc": 5}}}), "GenericError"),
+        (json!({"error": {}}), "it gives no reason"),
+    ] {
+        let error = serde_json::from_value::<Report>(answer).unwrap_err().to_string();
+        assert_eq!(error, format!("the agent refuses to tell: {why}"));
+    }
+}
+
+#[test]
+fn a14_a_template_has_no_address() {
+    let mut config = net0();
+    config.insert("ipconfig0".into(), "ip=10.0.0.7/24".into());
+    let reason = Reason::new(ReasonKind::Template, "it is a template");
+    let known = Known { kind: GuestKind::Qemu, config: &config, report: Err(&reason) };
+    assert_eq!(address(known, &Policy::default()), Err(reason));
+}
+
 fn silent(config: &BTreeMap<String, String>, kind: GuestKind) -> Result<Address, Reason> {
     let reason = Reason::new(ReasonKind::AgentSilent, "QEMU guest agent is not running");
     address(Known { kind, config, report: Err(&reason) }, &Policy::default())

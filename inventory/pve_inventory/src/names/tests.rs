@@ -58,6 +58,37 @@ fn a18_guests_of_one_name_stay_apart() {
     }
 }
 
+#[test]
+fn no_name_leads_to_the_control_node_or_to_another_machine() {
+    for (name, host) in [
+        ("localhost.localdomain", "localhost.localdomain-100"),
+        ("LocalHost4", "LocalHost4-100"),
+        ("localhost6.localdomain6", "localhost6.localdomain6-100"),
+        ("ip6-localhost", "ip6-localhost-100"),
+        ("ip6-loopback", "ip6-loopback-100"),
+        ("web.localhost", "web.localhost-100"),
+        ("web.localhost.", "web.localhost.-100"),
+        ("localhost.", "localhost.-100"),
+        ("10.0.0.9", "10.0.0.9-100"),
+        ("127.1", "127.1-100"),
+        ("0x7f000001", "0x7f000001-100"),
+        ("0x7f.1", "0x7f.1-100"),
+        ("2130706433", "2130706433-100"),
+        // these lead nowhere by themselves
+        ("4711", "4711"),
+        ("web.10", "web.10"),
+        ("mylocalhost", "mylocalhost"),
+        ("localhost-1", "localhost-1"),
+        ("10-0-0-9", "10-0-0-9"),
+    ] {
+        assert_eq!(named(&[(100, name, "")], &[]), [host], "{name}");
+        let node = nodes([(name, None)].into_iter(), &BTreeSet::new());
+        assert_eq!(node[0] == name, host == name, "{name} as a node: {node:?}");
+    }
+    let numbers = hosts(&[wanted_as(167_772_165, "web", None)], &BTreeSet::new(), Pattern::Vmid);
+    assert_eq!(numbers.into_values().collect::<Vec<_>>(), ["167772165"]);
+}
+
 fn wanted_as(vmid: u32, name: &str, cluster: Option<(usize, &str)>) -> Wanted {
     Wanted {
         key: (cluster.map_or(0, |(index, _)| index), vmid),

@@ -9,7 +9,7 @@ const MAC: &str = "BC:24:11:AA:BB:01";
 const EVIL: &str = "{{ 'eval' ~ 'uated' }}";
 
 /// Names that are templates, other things to Ansible, or break what prints them.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 14] = [
     EVIL,
     "{% for x in [1] %}eval{% endfor %}uated",
     "quote\"'\\n",
@@ -21,6 +21,8 @@ const NAMES: [&str; 12] = [
     "7up",
     "--version",
     "a:b,c[1:3]!&~",
+    "ip6-localhost",
+    "127.1",
     "",
 ];
 
@@ -36,6 +38,12 @@ fn fleet() -> Running {
         its_config["description"] = EVIL.into();
         its_config["ciuser"] = EVIL.into();
         its_config[EVIL] = EVIL.into();
+        // keys by which Ansible takes a mapping for something else
+        for key in ["__ansible_unsafe", "__ansible_vault", "__ansible_type", "__ansible-unsafe"] {
+            its_config[key] = EVIL.into();
+        }
+        its_config["net1"] =
+            format!("virtio=BC:24:11:00:00:99,__ansible_unsafe={EVIL},__ansible_vault=x").into();
         its_config["smbios1"] = format!("uuid={EVIL}").into();
         fleet = fleet.row(its).data(&format!("/nodes/pve1/qemu/{vmid}/config"), its_config).data(
             &crate::fleet::agent(vmid),
@@ -95,7 +103,14 @@ fn unmarked(value: &Value, found: &mut dyn FnMut(&str)) {
 
 #[test]
 fn ansible_takes_the_inventory_without_a_word() {
+    for configuration in ["facts: slim\n", "facts: full\n"] {
+        ansible_takes(configuration);
+    }
+}
+
+fn ansible_takes(configuration: &str) {
     let fleet = fleet();
+    fleet.write("pve_inventory.cfg", configuration);
     for core in cores() {
         let run = |arguments: &[&str]| {
             let mut command = core.program(fleet.folder(), "ansible-inventory", arguments);
@@ -104,6 +119,10 @@ fn ansible_takes_the_inventory_without_a_word() {
         let inventory: Value = serde_json::from_str(&run(&["--list"]).stdout).unwrap();
         let hostvars = inventory["_meta"]["hostvars"].as_object().unwrap();
         assert_eq!(hostvars.len(), NAMES.len() + 1, "{core:?}");
+        if configuration.contains("full") {
+            let config = &hostvars["7up"]["pve_config"];
+            assert!(config["net0"]["bridge"] != Value::Null, "{core:?} {config}");
+        }
         let graph = run(&["--graph"]);
         assert!(graph.stdout.contains("@pve_guests:"), "{core:?} {}", graph.stdout);
     }

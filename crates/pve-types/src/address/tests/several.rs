@@ -75,3 +75,11 @@ fn a08_two_of_one_kind_are_ambiguous() {
     let vip = interface("vip0", NIC, &["10.0.0.1/32", "fd00::8/64"]);
     assert_eq!(of(&net0(), &[vip, parent], &Policy::default()), "10.0.0.8 agent");
 }
+
+#[test]
+fn a08_two_interfaces_of_one_name_are_told_apart_by_no_order() {
+    let first = interface("eth0", NIC, &["10.0.0.1/24", "10.0.0.4/24"]);
+    let second = interface("eth0", NIC, &["10.0.0.1/24", "10.0.0.2/24"]);
+    let answer = of(&net0(), &[first, second], &Policy::default());
+    assert!(answer.starts_with("ambiguous: 10.0.0.1 on eth0 and 10.0.0.2 on eth0"), "{answer}");
+}
