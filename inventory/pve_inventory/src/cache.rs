@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -96,8 +96,9 @@ impl Cache {
     /// What is kept for this question; nothing if others can write or read it.
     pub(crate) fn read(&self) -> Held {
         let read = || {
-            let mode = self.path.symlink_metadata().ok()?.permissions().mode();
-            if mode & 0o077 != 0 || !self.path.is_file() {
+            let found = self.path.symlink_metadata().ok()?;
+            let me = nix::unistd::geteuid().as_raw();
+            if !found.is_file() || !is_own(found.uid(), found.mode(), me) {
                 return None;
             }
             let held: Held = serde_json::from_slice(&std::fs::read(&self.path).ok()?).ok()?;
@@ -240,9 +241,34 @@ fn report(report: &Report) -> Value {
     interfaces.collect()
 }
 
+/// Whether a file is the caller's and nobody else's. To root every file is readable, so that the mode
+/// alone would let anyone say where guests are.
+fn is_own(owner: u32, mode: u32, me: u32) -> bool {
+    owner == me && mode & 0o077 == 0
+}
+
 /// FNV-1a; only a file's name, the question itself stands in the file.
 fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_another_or_for_others_is_none() {
+        for (owner, mode, me, own) in [
+            (1000, 0o100_600, 1000, true),
+            (0, 0o100_400, 0, true),
+            (1000, 0o100_600, 0, false),
+            (0, 0o100_600, 1000, false),
+            (1000, 0o100_640, 1000, false),
+            (1000, 0o100_602, 1000, false),
+        ] {
+            assert_eq!(is_own(owner, mode, me), own, "{owner} {mode:o} {me}");
+        }
+    }
 }

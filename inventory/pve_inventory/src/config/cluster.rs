@@ -88,7 +88,9 @@ impl Cluster {
             Ok::<_, Error>(match (given, file, command) {
                 (Some(given), _, _) => Some(given.value.clone()),
                 (None, Some(file), _) => Some(secrets::file(&file.value)?),
-                (None, None, Some(command)) => Some(secrets::command(&command.value, key)?),
+                (None, None, Some(command)) => {
+                    Some(secrets::command(&command.value, key, timeout)?)
+                }
                 (None, None, None) => None,
             })
         };

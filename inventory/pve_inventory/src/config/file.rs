@@ -231,6 +231,11 @@ fn general(values: &Values<'_>, config: &mut Config) -> Result<(), String> {
     {
         return Err(format!("kinds: '{kind}' is no kind: say qemu or lxc"));
     }
+    for tag in filters.tags.iter().chain(&filters.exclude_tags) {
+        if tag.contains([',', ';', ' ']) {
+            return Err(format!("'{tag}' is no tag, which has no ',', ';' or blank: give a list"));
+        }
+    }
     if filters != Filters::default() {
         config.filters = Setting::from_file(filters);
     }

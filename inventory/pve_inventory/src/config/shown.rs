@@ -59,9 +59,15 @@ impl Cluster {
         }
         let word = if self.hosts().len() > 1 { "endpoints" } else { "host" };
         let list = |list: &Vec<String>| list.join(", ");
-        let command = |words: &Vec<String>| match &words[..] {
-            [shell, option, line] if shell == "/bin/sh" && option == "-c" => line.clone(),
-            words => words.join(" "),
+        // the program alone: what follows may be a secret, or say where one is
+        let command = |words: &Vec<String>| {
+            let line = match &words[..] {
+                [shell, option, line] if shell == "/bin/sh" && option == "-c" => line,
+                [program, ..] => program,
+                [] => "",
+            };
+            let program = line.split_whitespace().next().filter(|word| !word.contains('='));
+            format!("{} ...", program.unwrap_or("a command"))
         };
         optional(lines, word, self.endpoints.as_ref(), list);
         optional(lines, "port", self.port.as_ref(), u16::to_string);

@@ -51,11 +51,12 @@ impl Values<'_> {
         Ok(self.text(key)?.map(|text| self.folder.join(expand(&text))))
     }
 
-    /// A list of texts, or a single one.
+    /// A list of texts, or a single one; an empty text is none.
     pub(crate) fn words(&self, key: &str) -> Result<Option<Vec<String>>, String> {
         let place = &self.place;
         match self.map.get(key) {
             None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) if text.trim().is_empty() => Ok(None),
             Some(Value::String(text)) => Ok(Some(vec![text.clone()])),
             Some(Value::Array(list)) if list.is_empty() => Ok(None),
             Some(Value::Array(list)) => {

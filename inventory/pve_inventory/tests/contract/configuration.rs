@@ -22,6 +22,22 @@ fn host_is_empty_and_asks_nobody() {
 }
 
 #[test]
+fn config_shows_no_words_of_a_command() {
+    let fleet = fleet().start();
+    for (words, shown) in [
+        (format!("echo {SECRET}"), "echo ..."),
+        (format!("[/bin/echo, {SECRET}]"), "/bin/echo ..."),
+        (format!("X={SECRET} printenv X"), "a command ..."),
+    ] {
+        fleet.write("pve_inventory.cfg", &format!("token_secret_command: {words}\n"));
+        // what is printed is searched for the secret
+        let ran = printed(fleet.command(&["config"]).env_remove("PROXMOX_TOKEN_SECRET"));
+        let line = ran.stdout.lines().find(|line| line.starts_with("token_secret_command"));
+        assert!(line.is_some_and(|line| line.contains(shown)), "{ran:?}");
+    }
+}
+
+#[test]
 fn other_arguments_are_usage() {
     let fleet = fleet().start();
     for arguments in [&[][..], &["--nonsense"], &["--list", "--host", "x"], &["explain"]] {

@@ -27,6 +27,14 @@ fn paths_are_relative_to_the_file() {
 }
 
 #[test]
+fn an_empty_text_is_no_filter() {
+    for key in ["tags", "exclude_tags", "pools", "on_nodes", "kinds", "status", "names"] {
+        let config = applied(json!({key: " "})).unwrap();
+        assert_eq!(config.filters.value, Filters::default(), "{key}");
+    }
+}
+
+#[test]
 fn several_clusters_have_credentials_of_their_own() {
     let config = applied(json!({"clusters": [
         {"name": "east", "endpoints": ["pve1", "https://pve2:8443"], "fingerprint": ["AA", "BB"],
@@ -73,6 +81,11 @@ fn what_is_wrong_is_named_with_what_is_allowed() {
         (json!({"prefix": "a-b"}), "prefix is 'a-b': letters, digits and '_'"),
         (json!({"kinds": ["vm"]}), "kinds: 'vm' is no kind: say qemu or lxc"),
         (json!({"tags": [1]}), "tags: 1 must be a text"),
+        (
+            json!({"tags": "web,db"}),
+            "'web,db' is no tag, which has no ',', ';' or blank: give a list",
+        ),
+        (json!({"exclude_tags": ["a", "b c"]}), "'b c' is no tag"),
         (json!({"tags": {}}), "tags is {}: it must be a list of texts"),
         (
             json!({"token_secret_file": "a", "token_secret_command": "b"}),
