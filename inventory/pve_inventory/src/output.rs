@@ -25,10 +25,16 @@ pub(crate) fn ascii(value: &Value) -> String {
     line
 }
 
-/// A text for a terminal: what would move the cursor or colour the screen is shown escaped.
+/// A text for a terminal: what would move the cursor, colour the screen or turn the order of what
+/// follows is shown escaped, and so is what is not seen at all.
 pub(crate) fn printable(text: &str) -> String {
+    let unseen = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    };
     text.chars()
-        .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
+        .map(|c| if unseen(c) { c.escape_default().to_string() } else { c.to_string() })
         .collect()
 }
 
@@ -46,6 +52,13 @@ mod tests {
 
     #[test]
     fn a_terminal_is_left_alone() {
-        assert_eq!(printable("a\u{1b}[31mb\nc"), "a\\u{1b}[31mb\\nc");
+        for (text, shown) in [
+            ("a\u{1b}[31mb\nc", "a\\u{1b}[31mb\\nc"),
+            ("web\u{202e}exe", "web\\u{202e}exe"),
+            ("a\u{2066}b\u{200b}c\u{feff}", "a\\u{2066}b\\u{200b}c\\u{feff}"),
+            ("bücher.例え", "bücher.例え"),
+        ] {
+            assert_eq!(printable(text), shown);
+        }
     }
 }
