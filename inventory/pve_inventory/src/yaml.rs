@@ -27,6 +27,10 @@ fn to_json(yaml: Yaml) -> Result<Value, String> {
     Ok(match yaml {
         Yaml::Null => Value::Null,
         Yaml::Bool(value) => value.into(),
+        // JSON has no word for them, and null would drop the key without a word
+        Yaml::Number(number) if number.as_f64().is_some_and(|value| !value.is_finite()) => {
+            return Err(format!("{number} is no number that can be handed on: write it as a text"));
+        }
         Yaml::Number(number) => serde_json::to_value(number).map_err(|error| error.to_string())?,
         Yaml::String(text) => text.into(),
         Yaml::Sequence(items) => items.into_iter().map(to_json).collect::<Result<_, _>>()?,
@@ -87,6 +91,9 @@ mod tests {
             ("a: 1\na: 2", "duplicate"),
             ("a: !python/object x", "the tag !python/object is not known here"),
             ("a: {", "did not find"),
+            ("a: {b: [.inf]}", ".inf is no number that can be handed on: write it as a text"),
+            ("a: -.inf", "-.inf is no number"),
+            ("a: .nan", ".nan is no number"),
         ] {
             let error = parse(text).unwrap_err();
             assert!(error.contains(reason), "{error}");
