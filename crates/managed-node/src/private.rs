@@ -4,18 +4,12 @@
 //! staging copy. In a mount namespace of our own these lie on a tmpfs over `/run` that nobody else
 //! sees, and that is gone with us, also when we are killed.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
-use nix::sched::{CloneFlags, setns, unshare};
+use nix::sched::{CloneFlags, unshare};
 
 use crate::node::Node;
-
-/// How long threads may take to be gone.
-const LIMIT: Duration = Duration::from_secs(2);
-const PAUSE: Duration = Duration::from_millis(1);
 
 impl Node {
     /// Calls `trial` with an empty `/run` that only this process sees. Where the kernel does not
@@ -34,23 +28,19 @@ impl Node {
 }
 
 struct Private {
-    home: File,
-    folder: Option<PathBuf>,
     /// What was mounted, in this order.
     mounted: Vec<PathBuf>,
 }
 
 impl Private {
     fn enter(node: &Node) -> Option<Self> {
-        let home = File::open("/proc/self/ns/mnt").ok()?;
-        let folder = std::env::current_dir().ok();
         let run = node.followed(Path::new("/run")).ok()?;
         let dev = node.followed(Path::new("/dev")).ok()?;
         unshare(CloneFlags::CLONE_NEWNS).ok()?;
-        // from here on a drop leads back
-        let mut private = Self { home, folder, mounted: Vec::new() };
         let none: Option<&str> = None;
-        mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).ok()?;
+        // nothing of ours is seen outside; what is mounted there later still is seen here
+        mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_SLAVE, none).ok()?;
+        let mut private = Self { mounted: Vec::new() };
         mount(Some("tmpfs"), &run, Some("tmpfs"), MsFlags::empty(), Some("mode=755")).ok()?;
         private.mounted.push(run);
         // programs open /dev/null before anything else, and an unpacked tree has none
@@ -65,24 +55,13 @@ impl Private {
 }
 
 impl Drop for Private {
+    /// The process stays in its namespace, with the view that it had before. `setns` back to the first
+    /// one would also move it to the root of that: out of the chroot that it may run in, and every
+    /// later write into the system around it.
     fn drop(&mut self) {
-        // the kernel refuses while another thread has the namespace, too, and the threads that read
-        // from a command are not gone the moment that their work is done
-        let deadline = Instant::now() + LIMIT;
-        while setns(&self.home, CloneFlags::CLONE_NEWNS).is_err() {
-            if Instant::now() > deadline {
-                // not home, but with the same view: the real /run must be seen, or a running
-                // system would be taken for a tree without systemd
-                for path in self.mounted.iter().rev() {
-                    let _ = umount2(path, MntFlags::MNT_DETACH);
-                }
-                break;
-            }
-            std::thread::sleep(PAUSE);
-        }
-        // entering a namespace also moves to its root
-        if let Some(folder) = &self.folder {
-            let _ = std::env::set_current_dir(folder);
+        for path in self.mounted.iter().rev() {
+            // lazily, since a program may still be using it; that one sees it to its end
+            let _ = umount2(path, MntFlags::MNT_DETACH);
         }
     }
 }
@@ -111,20 +90,52 @@ mod tests {
         assert_eq!(std::env::current_dir().unwrap(), was);
         assert!(private || !nix::unistd::geteuid().is_root(), "root gets a private view here");
     }
+
+    #[test]
+    fn in_a_chroot_the_root_stays_what_it_was() {
+        if !nix::unistd::geteuid().is_root() {
+            return;
+        }
+        // a container that could not pivot has a mount as its root, a folder that was entered has none
+        for is_mount in [true, false] {
+            let folder = tempfile::tempdir().unwrap();
+            for name in ["run/kept", "dev", "proc"] {
+                std::fs::create_dir_all(folder.path().join(name)).unwrap();
+            }
+            std::fs::write(folder.path().join("inside"), "").unwrap();
+            let root = folder.path().to_owned();
+            // a thread with mounts and a root of its own
+            let seen = std::thread::spawn(move || {
+                let none: Option<&str> = None;
+                unshare(CloneFlags::CLONE_NEWNS).unwrap();
+                mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).unwrap();
+                if is_mount {
+                    mount(Some(&root), &root, none, MsFlags::MS_BIND, none).unwrap();
+                }
+                mount(Some("proc"), &root.join("proc"), Some("proc"), MsFlags::empty(), none)
+                    .unwrap();
+                nix::unistd::chroot(&root).unwrap();
+                std::env::set_current_dir("/").unwrap();
+                ["a trial", "another"].map(|_| {
+                    let private = Node::system().with_private_run(|private| private);
+                    (private, Path::new("/inside").exists(), Path::new("/run/kept").exists())
+                })
+            });
+            assert_eq!(seen.join().unwrap(), [(is_mount, true, true); 2]);
+        }
+    }
+
     #[test]
     fn the_real_run_is_seen_again_whatever_threads_there_are() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(folder.path().join("run/kept")).unwrap();
         std::fs::create_dir_all(folder.path().join("dev")).unwrap();
         let node = Node::new(Some(folder.path())).unwrap();
-        for milliseconds in [0, 1, 50, 4000] {
-            node.with_private_run(|_| {
-                // inherits the namespace, as a thread does that reads from a command
-                std::thread::spawn(move || {
-                    std::thread::sleep(Duration::from_millis(milliseconds));
-                });
-            });
-            assert!(node.exists("/run/kept"), "{milliseconds}");
-        }
+        // inherits the namespace, as a thread does that reads from a command, and outlives the trial
+        let (end, wait) = std::sync::mpsc::channel::<()>();
+        let thread = node.with_private_run(|_| std::thread::spawn(move || wait.recv().is_err()));
+        assert!(node.exists("/run/kept"));
+        drop(end);
+        assert!(thread.join().unwrap());
     }
 }
