@@ -22,16 +22,16 @@ PYTHON
 # needs no root and no guest: what the commands say of the cluster is all that matters here
 start_lab --state-only
 echo '{"guest_sshkeys": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMade commands", "guest_image": "local:import/debian-13.qcow2"}' >"$LAB/vars.yml"
-mkdir "$LAB/work"
-printf 'customization:\n    systemExtensions:\n        officialExtensions:\n            - siderolabs/qemu-guest-agent\n' >"$LAB/work/talos.yml"
+mkdir "$LAB/folder"
+printf 'customization:\n    systemExtensions:\n        officialExtensions:\n            - siderolabs/qemu-guest-agent\n' >"$LAB/folder/talos.yml"
 spec='source: {image: nowhere.qcow2, checksum: "sha256:0"}'
-printf 'name: web\n%s\npackages: [qemu-guest-agent]\nsnapshot: {id: 20250601T000000Z}\n' "$spec" >"$LAB/work/web.yml"
+printf 'name: web\n%s\npackages: [qemu-guest-agent]\nsnapshot: {id: 20250601T000000Z}\n' "$spec" >"$LAB/folder/web.yml"
 
 # understood COMMAND...: whatever comes of it, it is not its words that are wrong; that a publisher cannot be reached, or
 # not in time (124), is no failure of the page
 understood() {
     local status=0
-    (cd "$LAB/work" && timeout 20 "$OLDPWD/$1" "${@:2}") >"$LAB/out" 2>&1 || status=$?
+    (cd "$LAB/folder" && timeout 20 "$OLDPWD/$1" "${@:2}") >"$LAB/out" 2>&1 || status=$?
     ((status != 2 && status <= 124)) || fail "$*: ended with status $status"
     contains_not 'Usage:'
 }
