@@ -119,6 +119,8 @@ install_tools() {
     if [[ -x .venv/bin/ansible-playbook && $(cat "$stamp" 2>/dev/null) == "$now" ]] && .venv/bin/python -c '' 2>/dev/null; then
         return
     fi
+    # --clear would empty the folder behind the link, which is another checkout's
+    [[ ! -L .venv ]] || die ".venv is a link to $(readlink .venv), and the pinned tools are not in it; remove the link, or install them there"
     python=$(find_python) || {
         refresh_lists
         available python3.11-venv || die "no Python from 3.11 to 3.13 here, and none to install"
@@ -133,5 +135,8 @@ install_tools() {
 
 install_packages "${PACKAGES[@]}"
 export PATH=$PWD/.venv/bin:$HOME/.cargo/bin:$PATH
-[[ $want != all ]] || install_tools
+if [[ $want == all ]]; then
+    install_tools
+    tests/collections.sh
+fi
 install_rust
