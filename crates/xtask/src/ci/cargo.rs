@@ -1,9 +1,13 @@
 //! The steps that Cargo does.
 
-use anyhow::Result;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Result, ensure};
+use serde_json::Value;
 
 use super::gate::{Ended, Tally};
-use crate::workspace::{Workspace, program};
+use crate::workspace::{Workspace, file_name, program};
 
 pub(super) fn fmt(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     if program("cargo-fmt").is_none() {
@@ -37,11 +41,41 @@ pub(super) fn deny(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     Ok(())
 }
 
+/// All tests but those in comments. Cargo builds them; their programs are run here, since Cargo runs
+/// one after the other.
 pub(super) fn test(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
-    let mut command = workspace.cargo();
-    command.args(["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests"]);
-    counted("cargo test", tally.run("cargo test", &mut command, &show_target)?, tally);
+    let mut build = workspace.cargo();
+    build.args(["test", "--workspace", "--lib", "--bins", "--tests", "--no-run"]);
+    build.args(["--message-format", "json-render-diagnostics"]);
+    let built = tally.run("cargo test", &mut build, &|_| ())?;
+    if !built.success() {
+        tally.fail("cargo test", &built.tail());
+        return Ok(());
+    }
+    println!("   built in {:.1} s", built.took.as_secs_f64());
+    let programs = test_programs(&built.output);
+    ensure!(!programs.is_empty(), "cargo has built no tests");
+    tally.run_beside(programs, |tally, name, ended| match ended {
+        Ok(ended) => counted(&name, ended, tally),
+        Err(error) => tally.fail(&name, &format!("{error:#}")),
+    });
     Ok(())
+}
+
+/// The programs with tests that Cargo says it has built, to be run where Cargo would.
+fn test_programs(messages: &str) -> Vec<(String, Command)> {
+    let program = |message: Value| {
+        let executable =
+            message["executable"].as_str().filter(|_| message["profile"]["test"] == true)?;
+        let package = Path::new(message["manifest_path"].as_str()?).parent()?;
+        let target = &message["target"];
+        let kind = target["kind"][0].as_str()?;
+        let of = if kind == "test" { target["name"].as_str()? } else { kind };
+        let mut command = Command::new(executable);
+        command.current_dir(package).env("CARGO_MANIFEST_DIR", package);
+        Some((format!("{} {of}", file_name(package)), command))
+    };
+    messages.lines().filter_map(|line| program(serde_json::from_str(line).ok()?)).collect()
 }
 
 pub(super) fn doctest(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
@@ -51,17 +85,11 @@ pub(super) fn doctest(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     Ok(())
 }
 
-/// Long steps say where they are.
-fn show_target(line: &str) {
-    if let Some(target) = line.trim_start().strip_prefix("Running ") {
-        println!("   {target}");
-    }
-}
-
-/// Adds the tests that Cargo ran.
+/// Adds the tests that a program ran.
 fn counted(name: &str, ended: Ended, tally: &mut Tally) {
     let (passed, failures) = results(&ended.output);
-    println!("   {passed} passed, {} failed", failures.len());
+    let (failed, took) = (failures.len(), ended.took.as_secs_f64());
+    println!("   {name}: {passed} passed, {failed} failed, {took:.1} s");
     if !failures.is_empty() || !ended.success() {
         println!("{}", ended.tail());
     }
@@ -105,6 +133,31 @@ fn number_before(text: &str, word: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn programs_with_tests_are_told_from_others() {
+        let messages = r#"
+   Compiling pve_vm v0.1.0
+{"reason":"compiler-artifact","manifest_path":"/p/modules/pve_vm/Cargo.toml","target":{"kind":["bin"],"name":"pve_vm"},"profile":{"test":false},"executable":"/t/pve_vm"}
+{"reason":"compiler-artifact","manifest_path":"/p/modules/pve_vm/Cargo.toml","target":{"kind":["bin"],"name":"pve_vm"},"profile":{"test":true},"executable":"/t/pve_vm-1"}
+{"reason":"compiler-artifact","manifest_path":"/p/modules/pve_vm/Cargo.toml","target":{"kind":["test"],"name":"contract"},"profile":{"test":true},"executable":"/t/contract-1"}
+{"reason":"compiler-artifact","manifest_path":"/p/crates/secret/Cargo.toml","target":{"kind":["lib"],"name":"secret"},"profile":{"test":false},"executable":null}
+{"reason":"build-finished","success":true}
+"#;
+        let programs = test_programs(messages);
+        let told: Vec<_> = programs
+            .iter()
+            .map(|(name, c)| (name.as_str(), c.get_program().to_str(), c.get_current_dir()))
+            .collect();
+        let folder = Some(Path::new("/p/modules/pve_vm"));
+        assert_eq!(
+            told,
+            [
+                ("pve_vm bin", Some("/t/pve_vm-1"), folder),
+                ("pve_vm contract", Some("/t/contract-1"), folder)
+            ]
+        );
+    }
 
     #[test]
     fn result_lines_are_added_up() {

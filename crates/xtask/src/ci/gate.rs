@@ -4,9 +4,10 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
@@ -16,7 +17,11 @@ const SHOWN: usize = 60;
 /// How long to wait for a line before looking whether the program has ended.
 const PAUSE: Duration = Duration::from_millis(200);
 
+/// How many programs run beside each other.
+const LANES: usize = 2;
+
 /// What passed and what failed.
+#[derive(Default)]
 pub(super) struct Tally {
     logs: PathBuf,
     passed: usize,
@@ -30,6 +35,7 @@ pub(super) struct Ended {
     pub(super) status: i32,
     /// What it printed, both streams.
     pub(super) output: String,
+    pub(super) took: Duration,
     pub(super) log: PathBuf,
 }
 
@@ -49,7 +55,7 @@ impl Ended {
 impl Tally {
     pub(super) fn new(logs: PathBuf) -> Result<Self> {
         fs::create_dir_all(&logs).with_context(|| logs.display().to_string())?;
-        Ok(Self { logs, passed: 0, failed: 0, failures: Vec::new() })
+        Ok(Self { logs, ..Self::default() })
     }
 
     pub(super) fn pass(&mut self, name: &str) {
@@ -97,6 +103,7 @@ impl Tally {
         command: &mut Command,
         look: &dyn Fn(&str),
     ) -> Result<Ended> {
+        let start = Instant::now();
         let word = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
         let log = self.logs.join(format!("{}.log", name.chars().map(word).collect::<String>()));
         let mut file = File::create(&log).with_context(|| log.display().to_string())?;
@@ -132,7 +139,35 @@ impl Tally {
             }
         }
         let status = ended.map_or_else(|| child.wait(), Ok)?.code().unwrap_or(-1);
-        Ok(Ended { status, output, log })
+        Ok(Ended { status, output, took: start.elapsed(), log })
+    }
+
+    /// Runs programs beside each other, two at a time, since most of them wait for a guest most of
+    /// the time; each needs a name of its own. `done` hears of each as it ends.
+    pub(super) fn run_beside(
+        &mut self,
+        programs: Vec<(String, Command)>,
+        mut done: impl FnMut(&mut Self, String, Result<Ended>),
+    ) {
+        let waiting = Mutex::new(programs.into_iter());
+        let next = || waiting.lock().ok()?.next();
+        let (sender, ended) = mpsc::channel();
+        let logs = Self { logs: self.logs.clone(), ..Self::default() };
+        thread::scope(|scope| {
+            for _ in 0..LANES {
+                let (sender, next, logs) = (sender.clone(), &next, &logs);
+                scope.spawn(move || {
+                    while let Some((name, mut command)) = next() {
+                        let result = logs.run(&name, &mut command, &|_| ());
+                        if sender.send((name, result)).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(sender);
+            ended.iter().for_each(|(name, result)| done(self, name, result));
+        });
     }
 
     /// Prints what failed and the last line; says whether nothing failed.
@@ -149,6 +184,30 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn programs_beside_each_other_are_all_heard_of() {
+        let logs = tempfile::tempdir().unwrap();
+        let mut tally = Tally::new(logs.path().to_owned()).unwrap();
+        // the first ends when the second has begun
+        let sh = |line: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", line]).current_dir(logs.path());
+            command
+        };
+        let programs = vec![
+            ("a".to_owned(), sh("mkfifo pipe 2>/dev/null; read line <pipe; exit 3")),
+            ("b".to_owned(), sh("mkfifo pipe 2>/dev/null; echo >pipe")),
+            ("c".to_owned(), Command::new("/nonexistent/program")),
+        ];
+        let mut heard = Vec::new();
+        tally.run_beside(programs, |_, name, ended| {
+            heard.push((name, ended.map(|ended| ended.status).ok()));
+        });
+        heard.sort();
+        let expected = [("a", Some(3)), ("b", Some(0)), ("c", None)];
+        assert_eq!(heard, expected.map(|(name, status)| (name.to_owned(), status)));
+    }
 
     #[test]
     fn a_program_that_leaves_a_process_behind_does_not_hold_the_gate() {

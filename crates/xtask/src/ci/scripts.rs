@@ -13,43 +13,43 @@ const LIMIT: &str = "1800";
 /// The exit status of a script that cannot be run on this machine.
 const CANNOT: i32 = 77;
 
-/// Each executable script in `tests/e2e` is one test.
-pub(super) fn end_to_end(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
+/// The name of the run of molecule.
+const MOLECULE: &str = "molecule";
+
+/// Each executable script in `tests/e2e` is one test; all of molecule's scenarios are one, since they
+/// share what they are run on, and they begin first, since they take longest.
+pub(super) fn whole(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
+    let mut programs = Vec::new();
+    if program(MOLECULE).is_some() {
+        let mut command = limited(workspace);
+        command.args([MOLECULE, "test", "--all"]).env("ANSIBLE_NOCOLOR", "1");
+        programs.push((MOLECULE.to_owned(), command));
+    } else {
+        tally.fail(MOLECULE, "it is not installed");
+    }
     for script in entries(&workspace.path("tests/e2e"))? {
         let executable = script
             .metadata()
             .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0);
-        if !executable {
-            continue;
+        if executable {
+            let mut command = limited(workspace);
+            command.arg(&script);
+            programs.push((format!("e2e {}", file_name(&script)), command));
         }
-        let name = format!("e2e {}", file_name(&script));
-        let mut command = limited(workspace);
-        command.arg(&script);
-        let ended = tally.run(&name, &mut command, &|_| ())?;
+    }
+    tally.run_beside(programs, |tally, name, ended| {
+        let ended = match ended {
+            Ok(ended) => ended,
+            Err(error) => return tally.fail(&name, &format!("{error:#}")),
+        };
         match ended.status {
-            0 => tally.pass(&name),
+            0 => tally.pass(&format!("{name} in {:.1} s", ended.took.as_secs_f64())),
             // a machine without the means is told so, but what was not seen to work did not pass
             CANNOT => tally.fail(&name, &format!("it cannot be run here:\n{}", ended.tail())),
             124 => tally.fail(&name, &format!("ended after {LIMIT} s:\n{}", ended.tail())),
             _ => tally.fail(&name, &ended.tail()),
         }
-    }
-    Ok(())
-}
-
-/// All scenarios in one run, since they share what they are run on.
-pub(super) fn molecule(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
-    if !workspace.path("tests/molecule").is_dir() {
-        return Ok(());
-    }
-    if program("molecule").is_none() {
-        tally.fail("molecule", "it is not installed");
-        return Ok(());
-    }
-    let mut command = limited(workspace);
-    command.args(["molecule", "test", "--all"]);
-    command.env("ANSIBLE_NOCOLOR", "1");
-    tally.gate("molecule", &mut command)?;
+    });
     Ok(())
 }
 
