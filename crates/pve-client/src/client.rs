@@ -273,8 +273,11 @@ impl Client {
 
 pub(crate) fn parse(call: &str, body: &[u8]) -> Result<Answer, Error> {
     let wrong = |reason: String| Error::Answer { call: call.to_owned(), reason };
-    let mut json: Value = serde_json::from_slice(body)
-        .map_err(|_| wrong("it is no JSON; is this the PVE API?".to_owned()))?;
+    let mut json: Value =
+        serde_json::from_slice(body).map_err(|error| match error.is_eof() && !body.is_empty() {
+            true => wrong(format!("it was cut off after {} bytes; try again", body.len())),
+            false => wrong("it is no JSON; is this the PVE API?".to_owned()),
+        })?;
     match json.get_mut("data") {
         Some(data) => {
             let data = data.take();

@@ -179,6 +179,12 @@ pub(crate) fn explain(error: &rustls::Error) -> Option<String> {
                 "{mismatch}; if the node's certificate was renewed, set api_fingerprint to the new \
                  one after comparing it with the node's certificate panel"
             ),
+            // webpki's word for it; rustls has none of its own
+            None if other.to_string().contains("CaUsedAsEndEntity") => {
+                "its certificate is its own authority, which no ca_path can vouch for; set \
+                 api_fingerprint to the certificate's SHA-256 fingerprint"
+                    .to_owned()
+            }
             None => other.to_string(),
         },
         CertificateError::NotValidForNameContext { expected, presented } => format!(

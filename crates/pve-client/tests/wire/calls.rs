@@ -158,6 +158,7 @@ async fn answers_of_every_shape_are_understood() {
         ),
         (answer(500, "", ""), "Internal Server Error", true),
         (answer(200, "OK", "<html>a login page</html>"), "it is no JSON; is this the PVE API?", false),
+        (answer(200, "OK", "{\"data\":{\"name"), "it was cut off after 14 bytes; try again", false),
         (answer(200, "OK", "{}"), "it has no data; is this the PVE API?", false),
         (data("[1]"), "the answer to GET /nodes/pve1/qemu/100/config is not as expected", false),
         (
@@ -177,6 +178,17 @@ async fn answers_of_every_shape_are_understood() {
         assert!(error.to_string().contains(text), "{error}");
         assert_eq!(matches!(error, Error::Refused(_)), refused, "{error:?}");
         assert_eq!(server.seen().len(), 1, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_is_answered_for_with_nothing_says_nothing() {
+    for body in ["null", "{}", "{\"result\":null}"] {
+        let server = Server::start(&["x"], move |_, _| data(body)).await;
+        let client = Client::connect(&server.options()).unwrap();
+        let (node, vmid) = (node(), vmid());
+        let agent = client.node(&node).qemu(vmid).agent();
+        assert!(agent.network_interfaces().await.unwrap().is_null(), "{body}");
     }
 }
 

@@ -74,6 +74,7 @@ pub(crate) struct Certified {
 }
 
 impl Certified {
+    /// One that an authority of its own has signed.
     pub(crate) fn new(names: &[&str]) -> Self {
         let ca_key = rcgen::KeyPair::generate().unwrap();
         let mut ca = rcgen::CertificateParams::new(Vec::new()).unwrap();
@@ -84,6 +85,20 @@ impl Certified {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let certificate =
             rcgen::CertificateParams::new(names).unwrap().signed_by(&key, &issuer).unwrap();
+        Self::serving(&certificate, &key, ca_pem)
+    }
+
+    /// One that is its own authority.
+    pub(crate) fn self_signed(names: &[&str]) -> Self {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let mut parameters = rcgen::CertificateParams::new(names).unwrap();
+        parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        let certificate = parameters.self_signed(&key).unwrap();
+        Self::serving(&certificate, &key, certificate.pem())
+    }
+
+    fn serving(certificate: &rcgen::Certificate, key: &rcgen::KeyPair, ca_pem: String) -> Self {
         let fingerprint = Fingerprint::of(certificate.der());
         let provider = Arc::new(crypto::ring::default_provider());
         let config = ServerConfig::builder_with_provider(provider)
@@ -127,7 +142,15 @@ impl Server {
         names: &[&str],
         script: impl FnMut(usize, &Seen) -> Reply + Send + 'static,
     ) -> Self {
-        let Certified { config, fingerprint, ca_pem } = Certified::new(names);
+        Self::showing(Certified::new(names), script).await
+    }
+
+    /// Starts one that shows this certificate.
+    pub(crate) async fn showing(
+        certified: Certified,
+        script: impl FnMut(usize, &Seen) -> Reply + Send + 'static,
+    ) -> Self {
+        let Certified { config, fingerprint, ca_pem } = certified;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let seen = Arc::new(Mutex::new(Vec::new()));

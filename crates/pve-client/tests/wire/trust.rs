@@ -1,6 +1,6 @@
 //! Which server is believed, and what is said when it is not.
 
-use crate::server::{SECRET, Server, data};
+use crate::server::{Certified, SECRET, Server, data};
 use pve_client::{Client, ConnectOptions, Error, Form};
 
 async fn version(options: &ConnectOptions) -> Result<serde_json::Value, Error> {
@@ -58,6 +58,19 @@ async fn authorities_come_from_the_file_given() {
     std::fs::write(&missing, "no certificate").unwrap();
     let error = Client::connect(&ConnectOptions { ca_path: Some(missing), ..options });
     assert!(error.unwrap_err().to_string().contains("holds no usable certificate"));
+}
+
+#[tokio::test]
+async fn a_certificate_that_is_its_own_authority_is_trusted_by_fingerprint_alone() {
+    let server = Server::showing(Certified::self_signed(&["127.0.0.1"]), |_, _| data("{}")).await;
+    version(&server.options()).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let ca_path = folder.path().join("ca.pem");
+    std::fs::write(&ca_path, &server.ca_pem).unwrap();
+    let options =
+        ConnectOptions { api_fingerprint: None, ca_path: Some(ca_path), ..server.options() };
+    let text = refused(&options).await;
+    assert!(text.contains("no ca_path can vouch for; set api_fingerprint to"), "{text}");
 }
 
 #[tokio::test]

@@ -15,7 +15,8 @@ pub struct Agent<'a> {
     pub(crate) qemu: Qemu<'a>,
 }
 
-#[derive(Deserialize)]
+/// Some guests are answered for with no data at all.
+#[derive(Default, Deserialize)]
 struct Reply {
     #[serde(default)]
     result: Value,
@@ -34,8 +35,8 @@ impl Agent<'_> {
 
     async fn ask(self, what: &str) -> Result<Value, Error> {
         let path = self.qemu.path(&["agent", what]);
-        let reply: Reply = self.qemu.node.client.get(&path, &Form::new()).await?;
-        Ok(reply.result)
+        let reply: Option<Reply> = self.qemu.node.client.get(&path, &Form::new()).await?;
+        Ok(reply.unwrap_or_default().result)
     }
 
     /// The interfaces with their addresses, as the agent gives them.
