@@ -24,6 +24,17 @@ pub(crate) enum Error {
         /// What is wrong, with the key and what is allowed.
         reason: String,
     },
+    /// Anyone may say where the secret is sent.
+    #[error(
+        "{path} can be changed by anyone, so that the secret could be sent elsewhere: chmod o-w \
+         {path} (its mode is {mode:04o})"
+    )]
+    OpenConfig {
+        /// The file.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
     /// A secret lies open.
     #[error(
         "{path} holds a secret and others can read it: chmod 600 {path} (its mode is {mode:04o})"

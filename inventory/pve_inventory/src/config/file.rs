@@ -1,5 +1,6 @@
 //! The configuration file: YAML, strict about its keys.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
@@ -61,8 +62,36 @@ const GENERAL: [&str; 28] = [
     "silent_memory",
 ];
 
+/// What the cluster says of a guest: QEMU's own words (qapi: RunState) for one that is there, and two
+/// of PVE's.
+const STATUSES: [&str; 18] = [
+    "running",
+    "stopped",
+    "paused",
+    "suspended",
+    "prelaunch",
+    "unknown",
+    "colo",
+    "debug",
+    "finish-migrate",
+    "guest-panicked",
+    "inmigrate",
+    "internal-error",
+    "io-error",
+    "postmigrate",
+    "restore-vm",
+    "save-vm",
+    "shutdown",
+    "watchdog",
+];
+
 /// Reads the file over what is there.
 pub(crate) fn read(path: &Path, config: &mut Config) -> Result<(), Error> {
+    let failed = |source| Error::Read { path: path.to_owned(), source };
+    let mode = path.metadata().map_err(failed)?.permissions().mode();
+    if mode & 0o002 != 0 {
+        return Err(Error::OpenConfig { path: path.to_owned(), mode: mode & 0o7777 });
+    }
     let map = yaml::read(path)?;
     let folder = path.parent().unwrap_or(Path::new("."));
     apply(&map, folder, config).map_err(|reason| Error::Content { path: path.to_owned(), reason })
@@ -230,6 +259,10 @@ fn general(values: &Values<'_>, config: &mut Config) -> Result<(), String> {
     if let Some(kind) = filters.kinds.iter().find(|kind| !["qemu", "lxc"].contains(&kind.as_str()))
     {
         return Err(format!("kinds: '{kind}' is no kind: say qemu or lxc"));
+    }
+    if let Some(status) = filters.status.iter().find(|status| !STATUSES.contains(&status.as_str()))
+    {
+        return Err(format!("status: '{status}' is no status: say one of {}", STATUSES.join(", ")));
     }
     for tag in filters.tags.iter().chain(&filters.exclude_tags) {
         if tag.contains([',', ';', ' ']) {

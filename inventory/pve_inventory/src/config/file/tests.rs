@@ -35,6 +35,26 @@ fn an_empty_text_is_no_filter() {
 }
 
 #[test]
+fn a_file_that_anyone_may_change_is_not_believed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pve_inventory.cfg");
+    std::fs::write(&path, "url: https://pve1").unwrap();
+    for (mode, believed) in [(0o600, true), (0o644, true), (0o664, true), (0o666, false)] {
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        let mut config = Config::empty("default".into());
+        match read(&path, &mut config) {
+            Ok(()) => assert!(believed, "{mode:o}"),
+            Err(error) => {
+                assert!(!believed, "{mode:o}");
+                let text = error.to_string();
+                assert!(text.contains("can be changed by anyone"), "{text}");
+                assert!(text.contains(&format!("(its mode is {mode:04o})")), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
 fn several_clusters_have_credentials_of_their_own() {
     let config = applied(json!({"clusters": [
         {"name": "east", "endpoints": ["pve1", "https://pve2:8443"], "fingerprint": ["AA", "BB"],
@@ -76,6 +96,10 @@ fn what_is_wrong_is_named_with_what_is_allowed() {
         (json!({"networks": ["lan"]}), "networks: \"lan\" is not a network"),
         (json!({"prefer": "ipx"}), "say ipv4 or ipv6"),
         (json!({"net": "eth0"}), "net: 'eth0' is not a NIC: net0 to net31"),
+        (
+            json!({"status": ["running", "Stopped"]}),
+            "'Stopped' is no status: say one of running, st",
+        ),
         (json!({"facts": "all"}), "facts is 'all': say slim or full"),
         (json!({"hostname": "mac"}), "hostname is 'mac': say name, name-vmid, fqdn or vmid"),
         (json!({"prefix": "a-b"}), "prefix is 'a-b': letters, digits and '_'"),
