@@ -40,7 +40,7 @@ apt_install() {
     local policy=/usr/sbin/policy-rc.d placed=
     [[ -e $policy ]] || { printf '#!/bin/sh\nexit 101\n' >"$policy"; chmod 755 "$policy"; placed=1; }
     local status=0
-    DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends "$@" >&2 || status=$?
+    DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends -o Dpkg::Use-Pty=0 "$@" >&2 || status=$?
     [[ -z $placed ]] || rm -f "$policy"
     ((status == 0)) || die "apt-get could not install $*"
 }
