@@ -12,7 +12,7 @@ python3 - "$sources" docs/troubleshooting.md <<'PYTHON'
 import re, sys
 sources, page = (open(path).read() for path in sys.argv[1:])
 # {name}, {} and the like stand for what the page writes in capitals
-sources = re.sub(r"\{[^{}]*\}", "\0", sources)
+sources = re.sub(r"\{[\w.:?#]*\}", "\0", sources)
 quoted = re.findall(r"^\| `([^`]+)` \|", page, re.M)
 missing = []
 for text in quoted:
