@@ -31,7 +31,11 @@ const STEPS: [Step; 14] = [
     Step { name: "deny", run: cargo::deny },
     Step {
         name: "install",
-        run: |workspace, tally| chore(workspace, tally, "install", install::run),
+        run: |workspace, tally| {
+            chore(workspace, tally, "install", |workspace, _| {
+                install::run(workspace, &["--sizes".into()])
+            })
+        },
     },
     Step {
         name: "docs",

@@ -27,7 +27,8 @@ struct Chore {
 const CHORES: [Chore; 8] = [
     Chore {
         name: "install",
-        about: "build the static binaries, check them and put them where Ansible finds them",
+        about: "build the static binaries, check them and put them where Ansible finds them; with \
+                --sizes: fail if one is larger than its budget",
         run: install::run,
     },
     Chore {

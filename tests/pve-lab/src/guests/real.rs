@@ -58,7 +58,7 @@ impl RealGuests {
         fs::create_dir_all(directory)?;
         let directory = directory.canonicalize()?;
         // Labs are told apart by their directories, and so are their traces in the host.
-        let name = format!("fl{}", &cache::key(&[&directory.to_string_lossy()])[..8]);
+        let name = format!("fl{}", leftovers::View::own()?.key(&directory));
         let home = leftovers::home(&name, directory.join("guests"))?;
         Ok(Self {
             directory,

@@ -17,7 +17,7 @@ use crate::image::{Suite, cache};
 use crate::network::{self, Network, Pool};
 use crate::repository;
 
-/// Networks of tests are called this and the process's number.
+/// Networks of tests are called this and a name of the process.
 const PREFIX: &str = "ft";
 
 static SHARED: Mutex<Weak<Shared>> = Mutex::new(Weak::new());
@@ -51,12 +51,12 @@ impl Shared {
             bail!("this machine lacks {}", texts.join("; "));
         }
         leftovers::sweep()?;
-        let process = std::process::id();
-        let name = format!("{PREFIX}{process}");
+        let process = Path::new("/proc").join(std::process::id().to_string());
+        let name = format!("{PREFIX}{}", leftovers::View::own()?.key(&process));
         remove(&name)?;
         let home = leftovers::home(&name, state(&name))?;
         fs::create_dir_all(&home.state)?;
-        leftovers::own(&name, &Path::new("/proc").join(process.to_string()))?;
+        leftovers::own(&name, &process)?;
         let mut network =
             Network::up(&name, &["vmbr0".to_owned()], Pool::tests(), &home.group, &home.state)?;
         let started = repository::Server::start(&name);

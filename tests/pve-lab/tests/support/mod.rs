@@ -109,9 +109,13 @@ impl Lab {
         self.open().down().expect("the lab can be cleaned up");
     }
 
-    /// Removes the lab's directory under it.
+    /// Removes the lab's directory under it. What still runs there may write meanwhile, which is
+    /// why it may take more than one go.
     pub(crate) fn lose_directory(&self) {
-        std::fs::remove_dir_all(self.directory.path()).expect("the directory can be removed");
+        eventually("the directory is removed", || {
+            let _ = std::fs::remove_dir_all(self.directory.path());
+            !self.directory.path().exists()
+        });
     }
 
     /// The bridge that an interface of the lab's is in.
