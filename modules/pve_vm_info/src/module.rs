@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use ansible_module::{Failure, Meta, Module, Place, Run};
 
 use crate::params::Params;
-use crate::returned::{Returned, Vm};
+use crate::returned::Returned;
 use crate::target::Target;
 
 /// The module.
@@ -23,7 +23,7 @@ impl Module for PveVmInfo {
     type Params = Params;
     type Returned = Returned;
     type Target = Target;
-    type Found = Vec<Vm>;
+    type Found = Returned;
     type Change = Infallible;
 
     fn check(params: &Params) -> Result<(), Failure> {
@@ -34,12 +34,12 @@ impl Module for PveVmInfo {
         Target::new(params, run)
     }
 
-    fn observe(params: &Params, target: &mut Target) -> Result<Vec<Vm>, Failure> {
+    fn observe(params: &Params, target: &mut Target) -> Result<Returned, Failure> {
         let Target { runtime, client, run } = target;
         runtime.block_on(crate::observe::observe(params, client, run))
     }
 
-    fn plan(_params: &Params, _found: &Vec<Vm>) -> Result<Vec<Infallible>, Failure> {
+    fn plan(_params: &Params, _found: &Returned) -> Result<Vec<Infallible>, Failure> {
         Ok(Vec::new())
     }
 
@@ -47,7 +47,7 @@ impl Module for PveVmInfo {
         match *change {}
     }
 
-    fn returned(_params: &Params, found: &Vec<Vm>, _target: &Target) -> Returned {
-        Returned { vms: found.clone() }
+    fn returned(_params: &Params, found: &Returned, _target: &Target) -> Returned {
+        found.clone()
     }
 }

@@ -1,6 +1,6 @@
 //! One list, then for each machine no more than is asked for, a few at a time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ansible_module::{Failure, Run};
 use futures_util::stream::{self, StreamExt};
@@ -9,7 +9,7 @@ use pve_types::address::{Known, Reason, ReasonKind, address};
 use pve_types::{GuestKind, NodeName, Vmid, parsed, shown};
 
 use crate::params::Params;
-use crate::returned::{SnapshotRow, Vm};
+use crate::returned::{Returned, SnapshotRow, Vm};
 
 /// How many machines are read at a time: enough to hide a silent agent's 3 s, and few for a node's
 /// three workers.
@@ -23,7 +23,7 @@ pub(crate) async fn observe(
     params: &Params,
     client: &Client,
     run: &Run,
-) -> Result<Vec<Vm>, Failure> {
+) -> Result<Returned, Failure> {
     let rows = client.resources(Some("vm")).await.map_err(|error| {
         Failure::from(error).context("failed to list the guests of the cluster")
     })?;
@@ -35,6 +35,7 @@ pub(crate) async fn observe(
             client.caller()
         ));
     }
+    let taken: BTreeSet<Vmid> = rows.iter().filter_map(|row| row.vmid).collect();
     // by number: one that moves between nodes may be listed twice
     let rows: BTreeMap<Vmid, (NodeName, Resource)> = rows
         .into_iter()
@@ -48,7 +49,7 @@ pub(crate) async fn observe(
         .collect()
         .await;
     vms.sort_by_key(|vm| vm.vmid);
-    Ok(vms)
+    Ok(Returned { vms, taken: taken.into_iter().collect() })
 }
 
 /// Whether a row may be meant, as far as the list tells: it lags by 10 s, so that names, tags and

@@ -9,10 +9,14 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// What is returned.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct Returned {
     /// The machines that were asked for, by number; an empty list if there is none.
     pub(crate) vms: Vec<Vm>,
+    /// The numbers that are taken in the cluster, in ascending order: those of all virtual machines
+    /// and containers that PVE lists to the caller, whatever the task asked for. Of a guest that the
+    /// caller may not see (`VM.Audit`) the number is not in it.
+    pub(crate) taken: Vec<Vmid>,
 }
 
 /// One machine, as far as it could be read.

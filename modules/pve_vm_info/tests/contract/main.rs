@@ -65,6 +65,25 @@ fn filters_are_joined() {
 }
 
 #[test]
+fn taken_numbers_are_those_of_all_guests_whatever_is_asked_for() {
+    let fleet = Fleet { guests: 3, containers: 100, ..Fleet::default() };
+    let bench = with(LabConfig { fleet: Some(fleet), ..LabConfig::default() });
+    let containers = bench.module(json!({})).run().ok().clone();
+    assert_eq!(containers["vms"], json!([]));
+    let mut taken: Vec<u64> =
+        containers["taken"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect();
+    assert_eq!(taken.len(), 3);
+    bench.make(150, "web1", &[]);
+    taken.push(150);
+    taken.sort_unstable();
+    for args in [json!({}), json!({"vmid": 999}), json!({"name": "db*", "node": "pve2"})] {
+        assert_eq!(bench.module(args).check().run().ok()["taken"], json!(taken));
+    }
+    let token = bench.token("nobody", &[]);
+    assert_eq!(bench.module(json!({})).args(token).run().ok()["taken"], json!([]));
+}
+
+#[test]
 fn a36_one_that_cannot_say_gives_its_reason_and_the_others_their_data() {
     let bench = three();
     let config = bench.module(json!({"vmid": 102, "config": true})).run();
