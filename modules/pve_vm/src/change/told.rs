@@ -124,9 +124,13 @@ impl fmt::Display for Edit {
             separator = ", ";
         }
         for (key, value) in &self.revert {
-            let value = value.as_deref().map(|value| format!(" {:?}", readable(key, value)));
-            let value = value.unwrap_or_default();
-            write!(f, "{separator}drop the pending value{value} of {key}")?;
+            match value {
+                Some(value) => {
+                    let value = readable(key, value);
+                    write!(f, "{separator}drop the pending value {value:?} of {key}")?;
+                }
+                None => write!(f, "{separator}drop the pending removal of {key}")?,
+            }
             separator = ", ";
         }
         write!(f, " on {}", self.label)

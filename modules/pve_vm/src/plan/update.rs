@@ -46,6 +46,8 @@ pub(crate) fn plan(
         Making::No | Making::Done => guest.label(),
     };
     let mut wanted = wanted.clone();
+    let kept = kept(&wanted, guest);
+    let guest = &kept;
     if guest.volumes().is_empty() && cloudinit::disks(&wanted).next().is_some() {
         // its first disk is yet to be made
         image(params, &mut wanted)?;
@@ -97,6 +99,9 @@ pub(crate) fn plan(
             grown.push(Change::Grow { label: label.clone(), disk: key.clone(), from, to });
         }
         edit.allocates |= outcome.allocates;
+        if stays(guest, key, want) && !edit.set.contains_key(key) {
+            edit.revert.insert(key.clone(), None);
+        }
     }
     let fresh = params.update_password == UpdatePassword::Always
         || !guest.config.contains_key("cipassword");
@@ -118,6 +123,30 @@ pub(crate) fn plan(
         }
     }
     Ok(steps(edit, grown, guest))
+}
+
+/// The machine with what waits to be taken out of it and is wanted all the same: the disk and the
+/// address that it has are kept by dropping the removal, where a line like a new one's would make
+/// others.
+fn kept(wanted: &Wanted, guest: &Guest) -> Guest {
+    let mut kept = guest.clone();
+    for (key, _) in wanted.iter().filter(|(key, want)| stays(guest, key, want)) {
+        let value = guest.running_config.get(key).map(|value| (key.clone(), value.clone()));
+        kept.config.extend(value);
+    }
+    kept
+}
+
+/// Whether a key that goes away at the next start is wanted, and not only as what its absence means
+/// anyway.
+fn stays(guest: &Guest, key: &str, want: &Want) -> bool {
+    let goes = guest.pending.get(key).is_some_and(Option::is_none);
+    goes && match want {
+        Want::Remove => false,
+        Want::Text(text) => text_outcome(key, None, text).line.is_some(),
+        Want::Options(_) if is_drive(key) => true,
+        Want::Options(options) => options_outcome(key, None, options).line.is_some(),
+    }
 }
 
 /// Why a drive of a running machine cannot be grown now: PVE grows what the machine has, not what it

@@ -30,6 +30,11 @@ pub(crate) fn check(params: &Params, found: &Found, plan: &[Change]) -> Result<(
             Change::Set(edit) => {
                 after.retain(|key, _| !edit.delete.contains(key));
                 after.extend(edit.set.clone());
+                for key in edit.revert.keys() {
+                    let now = found.guest.as_ref().and_then(|guest| guest.running_config.get(key));
+                    after.remove(key);
+                    after.extend(now.map(|value| (key.clone(), value.clone())));
+                }
             }
             _ => {}
         }

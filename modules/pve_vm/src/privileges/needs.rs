@@ -61,7 +61,8 @@ pub(super) fn needs(found: &Found, plan: &[Change]) -> Needs {
                     }
                 }
                 for key in edit.revert.keys() {
-                    add(guest_path(vmid), of_key(key, ""));
+                    let now = found.guest.as_ref().and_then(|guest| guest.running_config.get(key));
+                    add(guest_path(vmid), of_key(key, now.map_or("", String::as_str)));
                 }
                 for key in &edit.delete {
                     let before = edit.before.get(key).map(String::as_str).unwrap_or_default();

@@ -134,3 +134,40 @@ fn what_is_pending_can_be_dropped() {
     assert_eq!(real.result["config"]["memory"], "1024");
     assert!(!revert.run().changed());
 }
+
+#[test]
+fn what_waits_to_be_taken_out_and_is_wanted_again_stays_what_it_is() {
+    let bench = bench();
+    let full = json!({"vga": "serial0", "scsi": {"scsi0": {"storage": "local", "size": "8G"}},
+                      "ide": {"ide0": {"storage": "local", "size": "1G"}}});
+    let module = bench.module(web()).args(full);
+    module.run().ok();
+    let before = bench.module(json!({"vmid": 201, "state": "current"})).run();
+    let gone = json!({"vmid": 201, "delete": ["vga"], "agent": false, "net": {"net0": null},
+                      "ide": {"ide0": null}});
+    let gone = bench.module(gone).run();
+    assert_eq!(
+        gone.ok()["pending"],
+        json!({"agent": "0", "ide0": null, "net0": null, "vga": null})
+    );
+    bench.forget();
+    let check = module.clone().check().run();
+    let real = module.run();
+    assert_eq!(check.ok()["plan"], real.ok()["plan"]);
+    assert_eq!(
+        real.plan(),
+        ["set agent to \"1\" (was \"0\"), drop the pending removal of ide0, drop the pending \
+          removal of net0, drop the pending removal of vga on vm web (201)"]
+    );
+    assert_eq!(real.result["config"], before.result["config"]);
+    assert_eq!(real.result["pending"], json!({}));
+    assert!(!module.run().changed());
+    // another value than the one that goes away takes its place
+    bench.module(json!({"vmid": 201, "delete": ["vga"]})).run().ok();
+    let other = bench.module(json!({"vmid": 201, "vga": "qxl"}));
+    assert_eq!(other.run().result["pending"], json!({"vga": "qxl"}));
+    assert!(!other.run().changed());
+    // what its absence means anyway needs no words
+    bench.module(json!({"vmid": 201, "delete": ["agent"]})).run().ok();
+    assert!(!bench.module(json!({"vmid": 201, "agent": false})).run().changed());
+}
