@@ -98,7 +98,7 @@ pub(crate) fn wanted<'a>(
     let mut keys = BTreeSet::new();
     for component in &expected.components {
         if expected.types.iter().any(|kind| kind == "deb") {
-            for architecture in architectures {
+            for architecture in expected.architectures.of(architectures) {
                 keys.insert(format!("{component}/binary-{architecture}/Packages"));
             }
         }
@@ -112,8 +112,9 @@ pub(crate) fn wanted<'a>(
 
 /// Room for a source's indexes: unpacked, beside the packed file that they come from.
 pub(crate) fn room(expected: &Expected, architectures: &[String], offered: &[Offered]) -> u64 {
+    let own = expected.architectures.of(architectures);
     let binary = |key: &str| {
-        architectures.iter().any(|arch| key.contains(&format!("/binary-{arch}/Packages")))
+        own.iter().any(|arch| key.contains(&format!("/binary-{arch}/Packages")))
             || key.contains("/binary-all/Packages")
             || key.contains("/i18n/Translation-en")
     };
@@ -183,6 +184,7 @@ pub(crate) fn missing(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sources::Architectures;
 
     fn expected() -> Expected {
         Expected {
@@ -192,6 +194,7 @@ mod tests {
             live: Vec::new(),
             suites: vec!["x".into()],
             components: vec!["main".into()],
+            architectures: Architectures::default(),
             pinned: true,
         }
     }
@@ -271,6 +274,33 @@ mod tests {
             ),
         ] {
             assert_eq!(run(&indexes, there, release), [wanted]);
+        }
+    }
+
+    #[test]
+    fn a_source_is_proved_by_the_indexes_of_its_own_architectures() {
+        let offered = offered(
+            "SHA256:\n a 9 main/binary-amd64/Packages\n b 8 main/binary-arm64/Packages\n \
+             c 7 main/binary-i386/Packages\n",
+        );
+        let node = ["amd64".to_owned(), "i386".to_owned()];
+        let words = |text: &str| text.split_whitespace().map(ToOwned::to_owned).collect();
+        for (only, added, removed, sizes) in [
+            (None, "", "", vec![9, 7]),
+            (Some("amd64"), "", "", vec![9]),
+            (Some("arm64"), "", "", vec![8]),
+            (None, "arm64", "i386", vec![9, 8]),
+        ] {
+            let architectures = Architectures {
+                only: only.map(words),
+                added: words(added),
+                removed: words(removed),
+            };
+            let source = Expected { architectures, ..expected() };
+            let found: Vec<u64> =
+                wanted(&source, &node, &offered).iter().map(|index| index.size).collect();
+            assert_eq!(found, sizes, "{:?}", source.architectures);
+            assert_eq!(room(&source, &node, &offered), sizes.iter().sum::<u64>());
         }
     }
 

@@ -6,7 +6,7 @@ use crate::archive::{self, Release};
 use crate::error::Error;
 use crate::params::{Method, Params, SourceReport};
 use crate::snapshot_id::SnapshotId;
-use crate::sources::{Edit, Entry, Form};
+use crate::sources::{Architectures, Edit, Entry, Form};
 
 /// A file of sources as it was before the pin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +37,7 @@ pub(crate) struct Expected {
     pub(crate) live: Vec<String>,
     pub(crate) suites: Vec<String>,
     pub(crate) components: Vec<String>,
+    pub(crate) architectures: Architectures,
     /// Whether it is pinned; others are only allowed to be there.
     pub(crate) pinned: bool,
 }
@@ -199,6 +200,7 @@ pub(crate) fn live(file: &SourceFile, entry: &Entry) -> Expected {
         live: Vec::new(),
         suites: entry.suites.clone(),
         components: entry.components.clone(),
+        architectures: entry.architectures.clone(),
         pinned: false,
     }
 }

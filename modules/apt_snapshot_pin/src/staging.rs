@@ -214,6 +214,7 @@ mod tests {
             live: Vec::new(),
             suites: vec![suite.into()],
             components: vec!["main".into()],
+            architectures: crate::sources::Architectures::default(),
             pinned: true,
         };
         let expected = [source("http://s/debian/1", "trixie"), source("http://s/sec/1/", "x-sec")];

@@ -1,20 +1,32 @@
-//! The deb822 form: stanzas of fields, with comments between and within them.
+//! The deb822 form: stanzas of fields, with comments between and within them, as apt reads it.
+//!
+//! Only an empty line ends a stanza: one of blanks goes on with the field before it. A comment is
+//! a line that begins with its mark, and is as if it were not there. Of a field that is given
+//! twice the last one counts.
 
-use deb822_lossless::{Deb822, Paragraph};
+use super::{Architectures, Edit, Entry};
 
-use super::{Edit, Entry};
+/// A field, and the lines of its unit that it stands on.
+struct Field<'a> {
+    name: &'a str,
+    /// What follows the colon, without comments.
+    value: String,
+    first: usize,
+    /// The line after its last one.
+    end: usize,
+}
 
-/// Stanzas and the runs of blank lines between them, each a unit.
+/// Stanzas and the runs of empty lines between them, each a unit.
 pub(super) fn units(text: &str) -> Vec<&str> {
     let mut units = Vec::new();
-    let (mut start, mut end, mut blank_run) = (0, 0, None);
+    let (mut start, mut end, mut empty_run) = (0, 0, None);
     for line in text.split_inclusive('\n') {
-        let blank = line.trim().is_empty();
-        if blank_run.is_some_and(|run| run != blank) {
+        let empty = line.trim_matches(['\r', '\n']).is_empty();
+        if empty_run.is_some_and(|run| run != empty) {
             units.push(&text[start..end]);
             start = end;
         }
-        blank_run = Some(blank);
+        empty_run = Some(empty);
         end += line.len();
     }
     if start < end {
@@ -23,20 +35,20 @@ pub(super) fn units(text: &str) -> Vec<&str> {
     units
 }
 
-/// Whether apt counts the unit: comments alone are none.
+/// Whether apt counts the unit: comments and lines of blanks alone are none.
 pub(super) fn is_stanza(unit: &str) -> bool {
-    unit.lines().any(|line| !line.trim().is_empty() && !line.starts_with('#'))
+    unit.lines().any(|line| !line.is_empty() && !line.starts_with('#') && !goes_on(line))
 }
 
 pub(super) fn entry(unit: &str, number: usize) -> Option<Entry> {
-    let fields = paragraph(unit)?.1;
+    let fields = fields(&lines(unit))?;
     let words = |name: &str| -> Vec<String> {
-        field(&fields, name)
-            .map(|(_, value)| value.split_whitespace().map(ToOwned::to_owned).collect())
+        last(&fields, name)
+            .map(|field| field.value.split(blank).filter(|word| !word.is_empty()))
+            .map(|words| words.map(ToOwned::to_owned).collect())
             .unwrap_or_default()
     };
-    let enabled = words("Enabled");
-    if enabled.first().is_some_and(|word| off(word)) {
+    if last(&fields, "Enabled").is_some_and(|field| off(&field.value)) {
         return None;
     }
     let (types, uris, suites) = (words("Types"), words("URIs"), words("Suites"));
@@ -45,21 +57,16 @@ pub(super) fn entry(unit: &str, number: usize) -> Option<Entry> {
     }
     let snapshot = words("Snapshot").into_iter().next();
     let components = words("Components");
-    Some(Entry { number, types, uris, suites, components, snapshot })
+    let architectures = Architectures {
+        only: last(&fields, "Architectures").map(|_| words("Architectures")),
+        added: words("Architectures-Add"),
+        removed: words("Architectures-Remove"),
+    };
+    Some(Entry { number, types, uris, suites, components, architectures, snapshot })
 }
 
 pub(super) fn edit(unit: &str, edit: &Edit) -> String {
-    // a file with line ends of another system keeps them
-    let lines = unit.matches('\n').count();
-    if lines > 0 && unit.matches("\r\n").count() == lines {
-        return self::edit(&unit.replace("\r\n", "\n"), edit).replace('\n', "\r\n");
-    }
-    // a field added after a last line without its newline would be joined to that line
-    let newline = if unit.ends_with('\n') { "" } else { "\n" };
-    let text = started(&format!("{unit}{newline}"));
-    let Some((document, mut fields)) = paragraph(&text) else {
-        return unit.to_owned();
-    };
+    let mut text = unit.to_owned();
     match edit {
         Edit::Rewrite(uris) => {
             let mut distinct: Vec<&str> = Vec::new();
@@ -68,64 +75,120 @@ pub(super) fn edit(unit: &str, edit: &Edit) -> String {
                     distinct.push(uri);
                 }
             }
-            set(&mut fields, "URIs", &distinct.join(" "));
-            if let Some((name, _)) = field(&fields, "Snapshot") {
-                fields.remove(&name);
-            }
-            set(&mut fields, "Check-Valid-Until", "no");
+            text = set(&text, "URIs", &distinct.join(" "));
+            text = without(&text, "Snapshot");
         }
-        Edit::Native(id) => {
-            set(&mut fields, "Snapshot", id);
-            set(&mut fields, "Check-Valid-Until", "no");
-        }
+        Edit::Native(id) => text = set(&text, "Snapshot", id),
     }
-    document.to_string()
+    set(&text, "Check-Valid-Until", "no")
 }
 
-/// The stanza with a word in place of each value that is to be set and is empty: the library would
-/// leave its line as it is and write the new value below it, without the blank that continues a field.
-fn started(unit: &str) -> String {
-    let mut text = String::new();
-    let mut lines = unit.split_inclusive('\n').peekable();
-    while let Some(line) = lines.next() {
-        let goes_on = lines.peek().is_some_and(|next| next.starts_with([' ', '\t', '#']));
-        let empty = line.split_once(':').filter(|(_, value)| !goes_on && value.trim().is_empty());
-        let is_set = |name: &str| {
-            ["URIs", "Snapshot", "Check-Valid-Until"]
-                .iter()
-                .any(|set| name.eq_ignore_ascii_case(set))
-        };
-        match empty {
-            Some((name, _)) if is_set(name) => text.push_str(&format!("{name}: x\n")),
-            _ => text.push_str(line),
+/// The stanza with a value in place of the one that counts, or with one more field.
+fn set(unit: &str, name: &str, value: &str) -> String {
+    let lines = lines(unit);
+    let Some(fields) = fields(&lines) else { return unit.to_owned() };
+    // a file with line ends of another system keeps them
+    let end = if lines.first().is_some_and(|line| line.ends_with("\r\n")) { "\r\n" } else { "\n" };
+    let mut text = String::with_capacity(unit.len() + 64);
+    let mut push = |line: &str| {
+        // what comes after a last line without its end would be joined to that line
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push_str(end);
         }
+        text.push_str(line);
+    };
+    if let Some(field) = last(&fields, name) {
+        let (head, below) = (lines[field.first], &lines[field.first + 1..field.end]);
+        let (before, after) = head.split_at(head.find(':').map_or(0, |colon| colon + 1));
+        let own = after.trim_start_matches([' ', '\t']);
+        let values = below.iter().filter(|line| !line.starts_with('#'));
+        let indent = values.map(|line| &line[..line.len() - line.trim_start().len()]).next();
+        lines[..field.first].iter().for_each(|line| push(line));
+        match indent.map(|indent| indent.trim_end_matches(['\r', '\n'])) {
+            Some(indent) if own.trim().is_empty() && !indent.is_empty() => {
+                push(&format!("{before}{end}"));
+                push(&format!("{indent}{value}{end}"));
+            }
+            _ if own.trim().is_empty() => push(&format!("{before} {value}{end}")),
+            _ => push(&format!("{before}{}{value}{end}", &after[..after.len() - own.len()])),
+        }
+        below.iter().filter(|line| line.starts_with('#')).for_each(|line| push(line));
+        lines[field.end..].iter().for_each(|line| push(line));
+    } else {
+        let at = fields.last().map_or(lines.len(), |field| field.end);
+        lines[..at].iter().for_each(|line| push(line));
+        push(&format!("{name}: {value}{end}"));
+        lines[at..].iter().for_each(|line| push(line));
     }
     text
 }
 
-/// apt's words for no.
-fn off(word: &str) -> bool {
-    ["no", "false", "without", "off", "disable", "0"].iter().any(|no| word.eq_ignore_ascii_case(no))
+/// The stanza without the fields of a name; comments within them stay.
+fn without(unit: &str, name: &str) -> String {
+    let lines = lines(unit);
+    let Some(fields) = fields(&lines) else { return unit.to_owned() };
+    let gone = |at: usize| {
+        let within = |field: &Field<'_>| (field.first..field.end).contains(&at);
+        !lines[at].starts_with('#')
+            && fields.iter().any(|field| within(field) && field.name.eq_ignore_ascii_case(name))
+    };
+    (0..lines.len()).filter(|at| !gone(*at)).map(|at| lines[at]).collect()
 }
 
-fn paragraph(unit: &str) -> Option<(Deb822, Paragraph)> {
-    // strict on purpose: a stanza that does not parse is left to apt, whose words are the better
-    let document: Deb822 = unit.parse().ok()?;
-    let fields = document.paragraphs().next()?;
-    Some((document, fields))
+fn lines(unit: &str) -> Vec<&str> {
+    unit.split_inclusive('\n').collect()
 }
 
-/// A field by its name in any case, with the name as written.
-fn field(fields: &Paragraph, name: &str) -> Option<(String, String)> {
-    fields.items().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(key, value)| {
-        let value: Vec<&str> = value.lines().filter(|line| !line.starts_with('#')).collect();
-        (key, value.join("\n"))
-    })
+/// The fields of a stanza; none if one of its lines is no field, which is left to apt, whose words
+/// are the better.
+fn fields<'a>(lines: &[&'a str]) -> Option<Vec<Field<'a>>> {
+    let mut fields: Vec<Field<'a>> = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        if line.starts_with('#') {
+            continue;
+        }
+        if goes_on(line) {
+            // blanks before the first field are nothing
+            if let Some(field) = fields.last_mut() {
+                field.value.push_str(line);
+                field.end = at + 1;
+            }
+            continue;
+        }
+        let (name, value) = line.split_once(':')?;
+        let name = name.trim_end_matches(blank);
+        fields.push(Field { name, value: value.to_owned(), first: at, end: at + 1 });
+    }
+    Some(fields)
 }
 
-fn set(fields: &mut Paragraph, name: &str, value: &str) {
-    let written = field(fields, name).map_or_else(|| name.to_owned(), |(key, _)| key);
-    fields.set(&written, value);
+/// Whether a line goes on with the field before it.
+fn goes_on(line: &str) -> bool {
+    line.starts_with(blank)
+}
+
+/// What apt takes for a blank.
+fn blank(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\r' | '\n' | '\x0b' | '\x0c')
+}
+
+/// The field of a name that counts.
+fn last<'a, 'b>(fields: &'a [Field<'b>], name: &str) -> Option<&'a Field<'b>> {
+    fields.iter().rev().find(|field| field.name.eq_ignore_ascii_case(name))
+}
+
+/// Whether a value is one of apt's words for no, and nothing else.
+fn off(value: &str) -> bool {
+    // apt looks for the word in the next line only behind a space
+    let begins =
+        |(at, c): &(usize, char)| !blank(*c) || (*c == '\n' && !value[at + 1..].starts_with(' '));
+    let start = value.char_indices().find(begins).map_or(value.len(), |(at, _)| at);
+    let word = value[start..].trim_end_matches(blank);
+    let digits = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")).unwrap_or(word);
+    (!digits.is_empty() && digits.bytes().all(|byte| byte == b'0'))
+        || ["no", "false", "without", "off", "disable"]
+            .iter()
+            .any(|no| word.eq_ignore_ascii_case(no))
 }
 
 #[cfg(test)]
@@ -138,9 +201,13 @@ mod tests {
 
     #[test]
     fn units_joined_are_the_text() {
-        for (text, count) in
-            [("", 0), ("A: 1\n\nB: 2\n", 3), ("\n\n# c\nA: 1\n \n\nB: 2", 4), ("# only\n", 1)]
-        {
+        for (text, count) in [
+            ("", 0),
+            ("A: 1\n\nB: 2\n", 3),
+            ("\n\n# c\nA: 1\n \n\nB: 2", 4),
+            ("A: 1\n \nB: 2\n\r\nC: 3", 3),
+            ("# only\n", 1),
+        ] {
             let units = units(text);
             assert_eq!(units.concat(), text);
             assert_eq!(units.len(), count, "{text:?}");
@@ -184,6 +251,19 @@ mod tests {
                  -----END\n",
                 "Types: deb\nURIs: http://s/1\nSuites: x\nSigned-By:\n -----BEGIN\n .\n mQ==\n \
                  -----END\nCheck-Valid-Until: no\n",
+            ),
+            (
+                "two stanzas in appearance, with a line of blanks between them",
+                "Types: deb\nURIs: http://a\nSnapshot: 1\nSuites: x\n \t\nTypes: deb\n\
+                 URIs: http://b\nSnapshot: 2\nSuites: y\n",
+                "Types: deb\nURIs: http://a\nSuites: x\n \t\nTypes: deb\nURIs: http://s/1\n\
+                 Suites: y\nCheck-Valid-Until: no\n",
+            ),
+            (
+                "comments within a value and at the end",
+                "Types: deb\nURIs:\n# near\n\thttp://a\n# far\n\thttp://b\nSuites: x\n# end\n",
+                "Types: deb\nURIs:\n\thttp://s/1\n# near\n# far\nSuites: x\n\
+                 Check-Valid-Until: no\n# end\n",
             ),
         ] {
             assert_eq!(edit(unit, &Edit::Rewrite(vec!["http://s/1".into()])), wanted, "{name}");

@@ -6,8 +6,11 @@
 
 use crate::snapshot_id::SnapshotId;
 
+mod architectures;
 mod deb822;
 mod one_line;
+
+pub(crate) use architectures::Architectures;
 
 /// How a file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +31,7 @@ pub(crate) struct Entry {
     pub(crate) uris: Vec<String>,
     pub(crate) suites: Vec<String>,
     pub(crate) components: Vec<String>,
+    pub(crate) architectures: Architectures,
     /// The value of the snapshot option, if there is one.
     pub(crate) snapshot: Option<String>,
 }

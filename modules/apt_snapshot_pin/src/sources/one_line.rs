@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Edit, Entry};
+use super::{Architectures, Edit, Entry};
 
 struct Parts {
     options: Option<Range<usize>>,
@@ -74,10 +74,21 @@ fn parts(line: &str) -> Option<Parts> {
     }
     let suite = words.next()?;
     let components = words.map(|range| line[range].to_owned()).collect();
-    let snapshot = options.as_ref().and_then(|range| {
-        let inner = &line[range.start + 1..range.end - 1];
-        inner.split_whitespace().find_map(|option| option.strip_prefix("snapshot="))
-    });
+    let inner = options.as_ref().map_or("", |range| &line[range.start + 1..range.end - 1]);
+    // of an option that is given twice the last one counts
+    let option = |name: &str| {
+        let mut options = inner.split_whitespace().rev();
+        options.find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
+    };
+    let listed = |name: &str| -> Option<Vec<String>> {
+        Some(option(name)?.trim_matches('"').split(',').map(ToOwned::to_owned).collect())
+    };
+    let architectures = Architectures {
+        only: listed("arch"),
+        added: listed("arch+").unwrap_or_default(),
+        removed: listed("arch-").unwrap_or_default(),
+    };
+    let snapshot = option("snapshot");
     let plain = |range: &Range<usize>| line[range.clone()].trim_matches('"').to_owned();
     let entry = Entry {
         number: 0,
@@ -85,6 +96,7 @@ fn parts(line: &str) -> Option<Parts> {
         uris: vec![plain(&uri)],
         suites: vec![plain(&suite)],
         components,
+        architectures,
         snapshot: snapshot.map(ToOwned::to_owned),
     };
     Some(Parts { options, uri, entry })
@@ -188,6 +200,9 @@ mod tests {
         assert_eq!((cd.number, cd.suites), (3, vec!["trixie".to_owned()]));
         let pinned = entry("deb [snapshot=ID] http://a x", 1).unwrap();
         assert_eq!(pinned.snapshot.as_deref(), Some("ID"));
+        let arch =
+            entry("deb [arch=i386 arch=amd64,arm64 arch+=riscv64 arch-=arm64] http://a x", 1);
+        assert_eq!(arch.unwrap().architectures.of(&[]), ["amd64", "riscv64"]);
         assert_eq!(entry("deb \"http://a b/\" x main", 1).unwrap().uris, ["http://a b/"]);
     }
 }
